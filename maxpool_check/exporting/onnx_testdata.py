@@ -4,10 +4,11 @@ The form holds one answer. A case is left out that must be refused, that may be,
 runner would tell apart: a test that fails is a wrong runtime.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from onnx import numpy_helper
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.exporting.export import Export, LeftOutCase, too_large
@@ -15,15 +16,14 @@ from maxpool_check.exporting.flags import flags
 from maxpool_check.exporting.limits import EITHER_ZERO, LIMITS, limits_of, limits_page
 from maxpool_check.exporting.models import about_model
 from maxpool_check.exporting.names import safe_names
+from maxpool_check.graphs.form import NEWEST
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.onnx_test_data import files_of_test
 from maxpool_check.targets.plans import PlannedRequest
 from maxpool_check.targets.requests import plan
 from maxpool_check.targets.target import TargetProfile
@@ -36,12 +36,26 @@ _EXACTLY = b'{"atol": 0.0, "rtol": 0.0}\n'
 """The tolerance of a test, as onnx's loader reads it from data.json."""
 
 
+def files_of_test(
+    model: bytes, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+) -> dict[str, bytes]:
+    """The files of a test by their paths in its folder, as onnx's backend test runner reads them.
+
+    ``inputs`` and ``outputs`` are in the order of the model.
+    """
+    files = {"model.onnx": model}
+    for kind, tensors in (("input", inputs), ("output", outputs)):
+        for number, (name, tensor) in enumerate(tensors.items()):
+            content = numpy_helper.from_array(tensor, name).SerializeToString()
+            files[f"test_data_set_0/{kind}_{number}.pb"] = content
+    return files
+
+
 def _runtime() -> TargetProfile:
     """A runtime that loads every model."""
-    newest = onnx_model.NEWEST_OPSET
     description = TargetDescription(
         name="onnx-reference", distribution="onnx", version="", provider="", providers=(), session_options={}, python="",
-        numpy="", newest_opset=newest, graphs=newest,
+        numpy="", newest_opset=NEWEST, graphs=NEWEST,
     )  # fmt: skip
     return TargetProfile(parse("onnx-reference"), description)
 

@@ -1,4 +1,4 @@
-"""The ONNX model of a MaxPool in a graph of several nodes."""
+"""ONNX models: of a MaxPool alone, with an activation behind it, and of one in a graph of several nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,11 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
-from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.reference.dtypes import NUMPY, rounded
+from maxpool_check.reference.pooling import Activation, Function
+
+ACTIVATIONS_SINCE = {Function.RELU: 1, Function.LEAKY_RELU: 1, Function.CLIP: 11}
+"""The first operator set with each activation in its present form: the bounds of Clip were attributes before 11."""
 
 _LOCAL = "maxpool_check.local"
 """The domain of the model-local function that holds the nodes of a context inside a function."""
@@ -28,6 +32,41 @@ def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
         written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
         kind = (onnx.AttributeProto.FLOATS if name in _FLOATS else onnx.AttributeProto.INTS) if empty else None
         node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
+
+
+def maxpool_model(
+    opset: int,
+    attributes: Mapping[str, Any],
+    dtype: str,
+    shape: tuple[int, ...],
+    outputs: tuple[str, ...],
+    activation: Activation | None = None,
+    domain: str = "",
+    operator: str = MAX_POOL,
+) -> bytes:
+    """The bytes of a model of one node with input X and the requested outputs, in the oldest file format that has the opset.
+
+    The attributes are written unchanged, valid or not: whether a runtime refuses them is tested.
+    ``activation`` is a node after the MaxPool; ``domain`` is that of the ``operator``, and ``opset`` a version of that domain.
+    """
+    names = outputs if activation is None else ("maxima", *outputs[1:])
+    nodes, constants = [helper.make_node(operator, ["X"], names, domain=domain)], []
+    add_attributes(nodes[0], attributes)
+    if activation is not None:
+        if activation.function is Function.CLIP:
+            bounds = zip(("low", "high"), rounded(activation.values, NUMPY[dtype]), strict=True)
+            constants = [numpy_helper.from_array(value, name) for name, value in bounds]
+        inputs = ["maxima", *(constant.name for constant in constants)]
+        nodes.append(helper.make_node(activation.function.value, inputs, ["Y"]))
+        if activation.function is Function.LEAKY_RELU:
+            add_attributes(nodes[1], {"alpha": float(activation.values[0])})
+    # The sizes of the outputs are symbolic: the runtime infers them.
+    symbols, dtypes = [f"D{axis}" for axis in range(len(shape))], {"Y": dtype, "Indices": "int64"}
+    results = [_value(name, dtypes[name], symbols) for name in outputs]
+    graph = helper.make_graph(nodes, "maxpool", [_value("X", dtype, shape)], results, constants)
+    imports = [helper.make_opsetid(domain, opset)]
+    version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
+    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
 
 
 def build(graph: MaxPoolGraph, outputs: tuple[str, ...]) -> GraphModel:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.exporting.onnx_testdata import files_of_test
+from maxpool_check.graphs.form import NEWEST
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.header import MARK
 from maxpool_check.reproducing.issue import issue
@@ -18,9 +21,7 @@ from maxpool_check.reproducing.titles import composed_title
 from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.specifications.roles import NotExpressible
-from maxpool_check.targets import onnx_model
 from maxpool_check.targets.languages import LANGUAGES
-from maxpool_check.targets.onnx_test_data import files_of_test
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import translate
 
@@ -126,9 +127,7 @@ def _translated(reproduced: Reproduced) -> bytes | None:
         attributes = graph.attributes
         if reproduced.numbering is not None or graph.shape != request.X.shape or reproduced.layout is not graph.target:
             return None
-    return onnx_model.build(
-        onnx_model.NEWEST_OPSET, attributes, request.X.dtype.name, request.X.shape, request.outputs
-    )  # fmt: skip
+    return maxpool_model(NEWEST, attributes, request.X.dtype.name, request.X.shape, request.outputs)
 
 
 def _move(new: Path, folder: Path, old: Path) -> None:

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
@@ -18,7 +19,6 @@ from maxpool_check.results.variants import NHWC_MAXPOOL_DTYPES, Variant
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets import onnx_model
 from maxpool_check.targets.plans import PlannedRequest
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
@@ -49,9 +49,7 @@ def planned(case: Case, variant: Variant) -> PlannedRequest:
     transposed = f", X transposed to {Layout.CHANNELS_LAST.value.replace('-', ' ')}, Y back"
     step = f"as {_DOMAIN}.{_OPERATOR}{transposed if graph.source is not Layout.CHANNELS_LAST else ''}"
     graph = replace(graph, attributes=attributes, shape=shape, target=Layout.CHANNELS_LAST, steps=(*graph.steps, step))
-    model = onnx_model.build(
-        _VERSION, attributes, dtype, shape, variant.outputs, domain=_DOMAIN, operator=_OPERATOR
-    )  # fmt: skip
+    model = maxpool_model(_VERSION, attributes, dtype, shape, variant.outputs, domain=_DOMAIN, operator=_OPERATOR)
     return PlannedRequest(Request(graph.input(case.X.tensor()), variant.outputs, model, attributes), graph, _VERSION)
 
 

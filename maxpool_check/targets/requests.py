@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.model import ACTIVATIONS_SINCE, maxpool_model
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
@@ -24,13 +25,13 @@ from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.specification import Refused, Specification
-from maxpool_check.targets import nhwc_maxpool, onnx_model
+from maxpool_check.targets import nhwc_maxpool
 from maxpool_check.targets.conversion import converted
 from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
-from maxpool_check.targets.target import TargetProfile
+from maxpool_check.targets.target import TargetProfile, smallest_request
 from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
 
 
@@ -249,17 +250,17 @@ def _as_model(case: Case, variant: Variant, graph: Translation, request: Request
         usual, opset = opset, oldest_opset_for(graph, dtype, case.policies, opset, indices=variant.has_indices)
         if opset is None:
             raise NotExpressible(f"no older version of the operator than that of operator set {usual} means the same")
-        if graph.activation is not None and opset < onnx_model.SINCE[graph.activation.function]:
+        if graph.activation is not None and opset < ACTIVATIONS_SINCE[graph.activation.function]:
             name = graph.activation.function.value
             raise NotExpressible(f"operator set {opset} has its MaxPool, and another {name}")
-    alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs)
+    alone = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs)
     request = replace(request, model=alone)
     if graph.activation is None:
         return PlannedRequest(request, graph, opset)
     look = SecondLook(
         request, (RefusedByTarget,), (Returned, Inferred, Accepted), "it refuses the activation, not MaxPool"
     )
-    model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
+    model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
     return PlannedRequest(replace(request, model=model), graph, opset, look)
 
 
@@ -277,13 +278,13 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
     if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
         # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
-        smallest = onnx_model.smallest_request(opset, domain)
+        smallest = smallest_request(opset, domain)
         look = SecondLook(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
     attributes = {
         name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
     }
-    model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
+    model = maxpool_model(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
     layout, steps = document.layout, (f"in the operator domain {domain}",)
     unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
     return PlannedRequest(Request(case.X.tensor(), variant.outputs, model, attributes), unchanged, opset, look)

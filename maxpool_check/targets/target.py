@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from maxpool_check.graphs.form import NEWEST
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
 from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
-from maxpool_check.targets import environments, npm_environments, onnx_model
+from maxpool_check.targets import environments, npm_environments
 from maxpool_check.targets.adapters import adapter, javascript_adapter
 from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade
 from maxpool_check.targets.environments import WheelSource
@@ -22,7 +25,7 @@ from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, RefusesOptions, Worker
-from maxpool_check.targets.protocol import text_of
+from maxpool_check.targets.protocol import Request, text_of
 from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
@@ -269,9 +272,9 @@ class Target:
 
     def _newest_opset(self, worker: Worker) -> int:
         """The newest operator set in which the smallest MaxPool runs, found by trying."""
-        for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
+        for opset in range(NEWEST, 7, -1):
             spec = None if self.name.is_released else specification(f"onnx-{opset}").name
-            request = replace(onnx_model.smallest_request(opset), spec=spec)
+            request = replace(smallest_request(opset), spec=spec)
             worker.write(request.line(opset), self._start_seconds)
             outcome = worker.read(opset, self._start_seconds)
             if isinstance(outcome, (Returned, Inferred, Accepted)):
@@ -280,6 +283,12 @@ class Target:
                 raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")
             message = f"{outcome.status}: {outcome.message}"
         raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {message}")
+
+
+def smallest_request(opset: int, domain: str = "") -> Request:
+    """A request for the smallest MaxPool, over one spatial axis."""
+    X, attributes = np.zeros((1, 1, 1), np.float32), {"kernel_shape": [1]}
+    return Request(X, ("Y",), maxpool_model(opset, attributes, "float32", X.shape, ("Y",), domain=domain), attributes)
 
 
 def _processor(fields: Mapping[str, Any] | None) -> Processor | None:

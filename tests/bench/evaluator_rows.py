@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import floor_output, padded_axis
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.targets.onnx_model import build
 from tests.bench.measuring import Figure, Timed, calls, each, ratio
 from tests.bench.row import Row, Size
 
@@ -69,7 +69,7 @@ class Pool:
         }  # fmt: skip
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        model = build(22, attributes, name, self.shape, ("Y", "Indices"))
+        model = maxpool_model(22, attributes, name, self.shape, ("Y", "Indices"))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from maxpool_check.corpus.collection import collect
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.reference.geometry import floor_output, padded_axis
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, TimedOut
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
@@ -113,4 +113,4 @@ def model(X: np.ndarray, kernel: int, stride: int, pad: int) -> bytes:
     """The same, with Indices, as an ONNX model."""
     axes = X.ndim - 2
     attributes = {"kernel_shape": [kernel] * axes, "strides": [stride] * axes, "pads": [pad] * 2 * axes}
-    return build(22, attributes, X.dtype.name, X.shape, ("Y", "Indices"))
+    return maxpool_model(22, attributes, X.dtype.name, X.shape, ("Y", "Indices"))

@@ -3,9 +3,8 @@
 import onnx
 import pytest
 
-from maxpool_check.graphs.model import build
+from maxpool_check.graphs.model import build, maxpool_model
 from maxpool_check.reproducing.onnx_source import FROM_FILE, attributes_source, model_source, needed_imports
-from maxpool_check.targets import onnx_model
 from tests.conftest import shipped
 
 
@@ -16,7 +15,7 @@ def executed(lines):
 
 
 def single(**attributes):
-    return onnx_model.build(22, attributes, "float32", (1, 1, 3, 3), ("Y", "Indices"))
+    return maxpool_model(22, attributes, "float32", (1, 1, 3, 3), ("Y", "Indices"))
 
 
 def test_a_node_keeps_its_attributes_whatever_they_are():

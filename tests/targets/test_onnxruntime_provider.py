@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
-from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.protocol import Request
@@ -20,7 +20,7 @@ def open_session(name):
 
 def execute(session, dtype):
     attributes, X = {"kernel_shape": [2, 2]}, np.ones((1, 1, 3, 3), dtype)
-    model = onnx_model.build(13, attributes, dtype, X.shape, ("Y",))
+    model = maxpool_model(13, attributes, dtype, X.shape, ("Y",))
     (number,) = session.submit([Request(X, ("Y",), model, attributes)])
     return session.outcome(number)
 

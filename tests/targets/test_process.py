@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.targets.adapters import adapter
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan, result
@@ -144,15 +144,15 @@ def test_onnx_runtime_returns_refuses_and_names_its_provider():
     target = Target(parse("onnxruntime"))
     worker = target.worker()
     try:
-        model = build(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
+        model = maxpool_model(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
         outcome = send(worker, Request(X, ("Y", "Indices"), model, {}))
         assert_returned(outcome)
         assert outcome.provider == "CPUExecutionProvider"
-        unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
+        unknown = maxpool_model(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
         refused = send(worker, Request(X, ("Y",), unknown, {}))
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "INVALID_GRAPH"
-        bfloat16 = build(22, {"kernel_shape": [2, 2]}, "bfloat16", X.shape, ("Y",))
+        bfloat16 = maxpool_model(22, {"kernel_shape": [2, 2]}, "bfloat16", X.shape, ("Y",))
         from maxpool_check.reference.dtypes import NUMPY
 
         refused = send(worker, Request(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}))

@@ -6,8 +6,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.storage import read
-from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.worker.onnxruntime_adapter import ADAPTER
 from tests.conftest import untimed
 
@@ -92,7 +92,7 @@ def test_only_requests_that_are_not_fresh_share_a_session(monkeypatch, is_fresh)
     adapter = ADAPTER({"reuse_sessions": True})
     X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     for kernel in (1, 2, 1, 2):
-        model = build(22, {"kernel_shape": [kernel] * 2}, "float32", X.shape, ("Y",))
+        model = maxpool_model(22, {"kernel_shape": [kernel] * 2}, "float32", X.shape, ("Y",))
         tensor = {"dtype": "float32", "shape": [1, 1, 2, 2]}
         request = {"model": model, "outputs": ["Y"], "inputs": {"X": tensor}, "fresh": is_fresh}
         outcome = adapter.run(request, {"X": X})

@@ -1,4 +1,4 @@
-"""Models: the bytes are those that onnx writes."""
+"""Models of MaxPool alone: the bytes are those that onnx writes."""
 
 import itertools
 
@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
+from maxpool_check.graphs.form import NEWEST
+from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.reference.pooling import Activation, Function
-from maxpool_check.targets.onnx_model import NEWEST_OPSET, build
 
 ELEMENTS = {
     "float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE, "float16": onnx.TensorProto.FLOAT16,
@@ -42,7 +43,7 @@ def built_at_once(opset, attributes, dtype, shape, outputs, domain):
 
 
 @given(
-    st.integers(7, NEWEST_OPSET),
+    st.integers(7, NEWEST),
     ATTRIBUTES,
     st.sampled_from(sorted(ELEMENTS)),
     st.lists(st.integers(0, 9), max_size=6).map(tuple),
@@ -50,12 +51,12 @@ def built_at_once(opset, attributes, dtype, shape, outputs, domain):
     st.sampled_from(["", "com.ms.internal.nhwc"]),
 )
 def test_a_model_is_as_onnx_writes_it(opset, attributes, dtype, shape, outputs, domain):
-    built = build(opset, attributes, dtype, shape, outputs, domain=domain)
+    built = maxpool_model(opset, attributes, dtype, shape, outputs, domain=domain)
     assert built == built_at_once(opset, attributes, dtype, shape, outputs, domain)
 
 
 def test_the_newest_operator_set_is_that_of_onnx():
-    assert onnx.defs.onnx_opset_version() == NEWEST_OPSET
+    assert onnx.defs.onnx_opset_version() == NEWEST
 
 
 def test_models_of_different_requests_differ():
@@ -64,19 +65,19 @@ def test_models_of_different_requests_differ():
         (12, 22), ({}, {"kernel_shape": [2]}), ("float32", "float16"), ((1, 1, 4), (1, 1, 5)), (("Y",), ("Y", "Indices")),
         (None, clip, Activation(Function.CLIP, (-0.0, 6.0))), ("", "d"),
     )  # fmt: skip
-    models = [build(*variant) for variant in variants]
+    models = [maxpool_model(*variant) for variant in variants]
     assert len(set(models)) == len(models) == 192
 
 
 @pytest.mark.parametrize("value", [[], [True, False]])
 def test_lists_that_onnx_cannot_type_are_integers(value):
     (attribute,) = (
-        onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
+        onnx.load_from_string(maxpool_model(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
     )
     assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(flag) for flag in value])
 
 
 def test_an_empty_list_of_floats_has_their_type():
-    model = build(11, {"activation_params": []}, "float32", (1, 1, 1), ("Y",), domain="com.ms.internal.nhwc")
+    model = maxpool_model(11, {"activation_params": []}, "float32", (1, 1, 1), ("Y",), domain="com.ms.internal.nhwc")
     (attribute,) = onnx.load_from_string(model).graph.node[0].attribute
     assert (attribute.type, list(attribute.floats)) == (onnx.AttributeProto.FLOATS, [])
