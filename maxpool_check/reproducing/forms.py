@@ -26,7 +26,7 @@ def form_of(profile: TargetProfile) -> Form:
         return _TOOLS[name.tool.name]
     if not name.is_released:
         return Form(profile.description.name, "", sections.plain)
-    return _RUNTIMES[RUNTIMES[name.runtime].adapter]
+    return _RUNTIMES[RUNTIMES[name.runtime].adapter.partition(".")[0]]
 
 
 _ONNXRUNTIME = Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", sections.onnxruntime)
@@ -35,10 +35,10 @@ _ONNX = Form("onnx", "https://github.com/onnx/onnx/issues", sections.onnx)
 _PYTORCH = Form("PyTorch", "https://github.com/pytorch/pytorch/issues", sections.torch)
 
 _RUNTIMES: Mapping[str, Form] = {
-    **dict.fromkeys(("onnxruntime", "javascript", "onnxruntime_symbolic", "onnxruntime_load"), _ONNXRUNTIME),
-    **dict.fromkeys(("openvino", "openvino_reshape"), _OPENVINO),
-    **dict.fromkeys(("onnx_reference", "onnx_shape_inference", "onnx_checker"), _ONNX),
-    **dict.fromkeys(("torch", "torch_meta"), _PYTORCH),
+    **dict.fromkeys(("onnxruntime", "javascript", "onnxruntime_shapes"), _ONNXRUNTIME),
+    "openvino": _OPENVINO,
+    "onnx": _ONNX,
+    "torch": _PYTORCH,
     "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", sections.opencv),
     "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", sections.jax),
     "tensorflow": Form("TensorFlow", "https://github.com/tensorflow/tensorflow/issues", sections.tensorflow),

@@ -26,7 +26,7 @@ TRANSFORM = "transform:"
 RESULTS = "results:"
 """How the names of targets begin whose results were made elsewhere: they are in records, and cannot be started."""
 
-_TAKES_MODELS = ("onnxruntime", "onnx_reference")
+_TAKES_MODELS = ("onnxruntime", "onnx")
 """The adapters of runtimes that execute models as they are, without optimizations of their own."""
 
 _TRANSFORM_FORM = "transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME[==VERSION][@PROVIDER]"

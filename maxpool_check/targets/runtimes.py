@@ -61,7 +61,7 @@ RUNTIMES: Mapping[str, Runtime] = {
     "openvino": Runtime(
         "openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx", "openvino", ("openvino",)
     ),
-    "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
+    "onnx-reference": Runtime("onnx", "onnx", "onnx's ReferenceEvaluator", specs=("onnx",)),
     "torch": Runtime("torch", "torch", "PyTorch, on the CPU or ?device=cuda", "torch"),
     "jax": Runtime("jax", "jax", "JAX's reduce_window, on the CPU or ?platform=cuda", "jax"),
     "opencv": Runtime(
@@ -83,25 +83,25 @@ RUNTIMES: Mapping[str, Runtime] = {
         providers=("XNNPACK", "CPU"),
     ),
     "onnx-shape-inference": Runtime(
-        "onnx", "onnx_shape_inference", "onnx's shape inference: shapes only, ?strict=0 or 1&data_prop=0 or 1",
+        "onnx", "onnx.OnnxShapeInference", "onnx's shape inference: shapes only, ?strict=0 or 1&data_prop=0 or 1",
         specs=("onnx",), computes=False,
     ),
     "onnx-checker": Runtime(
-        "onnx", "onnx_checker", "onnx's checker: acceptance only, ?full=0 or 1", specs=("onnx",), computes=False
+        "onnx", "onnx.OnnxChecker", "onnx's checker: acceptance only, ?full=0 or 1", specs=("onnx",), computes=False
     ),
     "onnxruntime-symbolic": Runtime(
-        "onnxruntime", "onnxruntime_symbolic", "ONNX Runtime's symbolic shape inference: shapes only",
+        "onnxruntime", "onnxruntime_shapes.SymbolicInference", "ONNX Runtime's symbolic shape inference: shapes only",
         specs=("onnx",), besides=("onnx", "sympy"), computes=False,
     ),
     "onnxruntime-load": Runtime(
-        "onnxruntime", "onnxruntime_load", "ONNX Runtime's inference when it loads a model: shapes only",
+        "onnxruntime", "onnxruntime_shapes.LoadedModel", "ONNX Runtime's inference when it loads a model: shapes only",
         specs=("onnx",), besides=("onnx", "sympy"), computes=False,
     ),
     "openvino-reshape": Runtime(
-        "openvino", "openvino_reshape", "OpenVINO's reshape: shapes only, ?opset=1, 8 or 14",
+        "openvino", "openvino.ReshapedModel", "OpenVINO's reshape: shapes only, ?opset=1, 8 or 14",
         "openvino", ("openvino",), computes=False,
     ),
-    "torch-meta": Runtime("torch", "torch_meta", "PyTorch's meta device: shapes only", "torch", computes=False),
+    "torch-meta": Runtime("torch", "torch.MetaFunction", "PyTorch's meta device: shapes only", "torch", computes=False),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }  # fmt: skip
 """Every runtime, by its name in a target."""

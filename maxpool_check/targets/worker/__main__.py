@@ -1,6 +1,6 @@
 """The worker's loop: one message in, one message out, until stdin ends.
 
-Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
+Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``ADAPTER`` a dot and its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
 ``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. A message is a line of JSON; a request may be a
 frame, which begins with how many bytes follow its line, and then a result is one.
 """
@@ -47,14 +47,15 @@ def main() -> None:
 
     try:
         # Each adapter imports its runtime; no other runtime is installed. The first line may come later.
-        module = importlib.import_module(f".{sys.argv[1]}_adapter", __package__)
+        module_name, _, class_name = sys.argv[1].partition(".")
+        module = importlib.import_module(f".{module_name}_adapter", __package__)
         start = json.loads(requests.readline() or b"null")
         if start is None:
             return
         if start.get("protocol") != PROTOCOL:
             raise ValueError(f"the worker has protocol {PROTOCOL}, not {start.get('protocol')}")
         try:
-            adapter = module.ADAPTER(start["options"])
+            adapter = getattr(module, class_name or "ADAPTER")(start["options"])
         except ValueError as error:
             # The module of a function is the user's, and the process of a tool may have died.
             if sys.argv[1] in ("python", "transform"):

@@ -14,7 +14,8 @@ import numpy as np
 from iree.compiler.api import Invocation, Output, Session, Source
 from iree.compiler.tools.import_onnx import __main__ as importer
 
-from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable, unsupported
+from .adapter import Adapter
+from .messages import NUMPY_DTYPES, returned
 
 _BACKENDS = {"llvm-cpu": ["--iree-llvmcpu-target-cpu=host"], "vmvx": []}
 _FLOAT64 = "--iree-input-demote-f64-to-f32=false"
@@ -24,54 +25,41 @@ _MOST_CHARACTERS = 300
 """The most characters of the compiler's message that are kept: it ends with the operation, printed several times."""
 
 
-class IreeModel:
+class IreeModel(Adapter):
     """One backend of one release of IREE; each request has its own model, which is compiled."""
 
+    title, distribution = "IREE", "iree-base-compiler"
+    dtypes, spatial = NUMPY_DTYPES, (1, 2, 3, 4)
+    graphs = None
+
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "IREE", "backend")
-        backend = (options.get("provider_options") or {}).get("backend", "llvm-cpu")
-        if backend not in _BACKENDS:
-            raise ValueError(f"backend must be one of {', '.join(_BACKENDS)}, got {backend}")
-        version, runtime = metadata.version("iree-base-compiler"), metadata.version("iree-base-runtime")
-        if version != runtime:
-            raise ValueError(f"iree-base-compiler {version} needs iree-base-runtime {version}, not {runtime}")
+        super().__init__(options, backend=("llvm-cpu", *_BACKENDS))
+        backend = self.chosen["backend"]
+        self.version, runtime = metadata.version("iree-base-compiler"), metadata.version("iree-base-runtime")
+        if self.version != runtime:
+            raise ValueError(f"iree-base-compiler {self.version} needs iree-base-runtime {self.version}, not {runtime}")
         flags = ["--iree-input-type=onnx", f"--iree-hal-target-backends={backend}", *_BACKENDS[backend]]
         self.session, self.session_of_float64 = Session(), Session()
         self.session.set_flags(*flags)
         self.session_of_float64.set_flags(*flags, _FLOAT64)
         self.config = iree.runtime.Config("local-sync")
-        self.description = {
-            "wants": "model",
-            "distribution": "iree-base-compiler",
-            "version": version,
-            "session_options": {
-                "backend": backend, "flags": flags, "flags_of_float64": [_FLOAT64], "driver": "local-sync",
-                "onnx": metadata.version("onnx"),
-            },
-            "dtypes": NUMPY_DTYPES,
-            "spatial": [1, 2, 3, 4],
-            "graphs": None,
+        self.session_options = {
+            "backend": backend, "flags": flags, "flags_of_float64": [_FLOAT64], "driver": "local-sync",
+            "onnx": metadata.version("onnx"),
         }  # fmt: skip
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Import, compile and run one model; errors of each are refusals."""
-        dtype = unsupported(request, NUMPY_DTYPES)
-        if dtype is not None:
-            return unable(f"this environment has no {dtype}")
-        try:
-            is_float64 = inputs["X"].dtype == np.float64
-            session = self.session_of_float64 if is_float64 else self.session
-            compiled = _compiled(session, request["model"])
-            context = iree.runtime.SystemContext(config=self.config)
-            module = iree.runtime.VmModule.copy_buffer(context.instance, compiled)
-            context.add_vm_module(module)
-            # Beside it are its initializer and its asynchronous form.
-            (name,) = [name for name in module.function_names if re.fullmatch(r"\w+", name) and name != "__init"]
-            result = context.modules[module.name][name](inputs["X"])
-            outputs = [each.to_host() for each in (result if isinstance(result, (tuple, list)) else [result])]
-        except Exception as error:
-            return refusal(error)
-        return returned(request["outputs"], [_signed(each, inputs["X"].dtype) for each in outputs], "CPU")
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Import, compile and run one model."""
+        dtype = inputs["X"].dtype
+        compiled = _compiled(self.session_of_float64 if dtype == np.float64 else self.session, request["model"])
+        context = iree.runtime.SystemContext(config=self.config)
+        module = iree.runtime.VmModule.copy_buffer(context.instance, compiled)
+        context.add_vm_module(module)
+        # Beside it are its initializer and its asynchronous form.
+        (name,) = [name for name in module.function_names if re.fullmatch(r"\w+", name) and name != "__init"]
+        result = context.modules[module.name][name](inputs["X"])
+        outputs = [each.to_host() for each in (result if isinstance(result, (tuple, list)) else [result])]
+        return returned(request["outputs"], [_signed(each, dtype) for each in outputs], "CPU")
 
 
 def _compiled(session: Any, model: bytes) -> bytes:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from .messages import check_options, refusal, returned, unable
+from .adapter import Adapter
+from .messages import returned, unable
 from .tflite_model import max_pool_2d
 
 _XNNPACK = {
@@ -17,48 +18,43 @@ _XNNPACK = {
 """What executes MAX_POOL_2D with the delegate and without, the kernels that are registered for it, and their dtypes."""
 
 
-class LiteRtModel:
+class LiteRtModel(Adapter):
     """Each request has its own TFLite model. XNNPACK is the default delegate; there are no Indices."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        check_options({**options, "provider": None}, "LiteRT", "xnnpack")
-        # The provider that a record names asks for it as the option does.
-        default = "0" if options.get("provider") == "CPU" else "1"
-        xnnpack = (options.get("provider_options") or {}).get("xnnpack", default)
-        if xnnpack not in _XNNPACK:
-            raise ValueError(f"xnnpack must be 1 or 0, got {xnnpack}")
-        self.provider, self.resolver, dtypes = _XNNPACK[xnnpack]
-        if options.get("provider") not in (None, self.provider):
-            raise ValueError(f"LiteRT runs on {self.provider} with xnnpack={xnnpack}, not on {options['provider']}")
-        self.description = {
-            "wants": "tflite",
-            "distribution": "ai-edge-litert",
-            "version": metadata.version("ai-edge-litert"),
-            "provider": self.provider,
-            "providers": [provider for provider, _, _ in _XNNPACK.values()],
-            "session_options": {"num_threads": 1, "op_resolver_type": self.resolver.name},
-            "indices": None,
-            "dtypes": dtypes,
-            "spatial": [2],
-        }
+    title, distribution, wants = "LiteRT", "ai-edge-litert", "tflite"
+    version = metadata.version("ai-edge-litert")
+    providers = tuple(provider for provider, _, _ in _XNNPACK.values())
+    indices, spatial = None, (2,)
+    refusals = (RuntimeError, ValueError)
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one model; errors of the interpreter are refusals. What XNNPACK leaves to the built-in kernel is not run."""
+    def __init__(self, options: dict[str, Any]) -> None:
+        # The provider that a record names asks for it as the option does.
+        named = {"xnnpack": "0"} if options.get("provider") == "CPU" else {}
+        chosen = {**named, **(options.get("provider_options") or {})}
+        super().__init__({**options, "provider_options": chosen}, xnnpack=("1", *_XNNPACK))
+        self.session_options = {"num_threads": 1, "op_resolver_type": self.resolver.name}
+
+    def check_provider(self, provider: str | None) -> None:
+        """Raise ``ValueError`` for a provider other than that of the option."""
+        xnnpack = self.chosen["xnnpack"]
+        self.provider, self.resolver, self.dtypes = _XNNPACK[xnnpack]
+        if provider not in (None, self.provider):
+            raise ValueError(f"LiteRT runs on {self.provider} with xnnpack={xnnpack}, not on {provider}")
+
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model. What XNNPACK leaves to the built-in kernel is not run."""
         X = inputs["X"]
         model = max_pool_2d(X.dtype.name, X.shape, (), request["attributes"])
-        try:
-            interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=self.resolver)
-            interpreter.allocate_tensors()
-            # A delegate that has taken operators is an operator behind them.
-            operators = [operator["op_name"] for operator in interpreter._get_ops_details()]
-            provider = "XNNPACK" if operators[-1] == "DELEGATE" else "CPU"
-            if provider != self.provider:
-                return unable("XNNPACK does not take it; LiteRT executes it by its built-in kernel, ?xnnpack=0")
-            interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
-            interpreter.invoke()
-            Y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-        except (RuntimeError, ValueError) as error:
-            return refusal(error)
+        interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=self.resolver)
+        interpreter.allocate_tensors()
+        # A delegate that has taken operators is an operator behind them.
+        operators = [operator["op_name"] for operator in interpreter._get_ops_details()]
+        provider = "XNNPACK" if operators[-1] == "DELEGATE" else "CPU"
+        if provider != self.provider:
+            return unable("XNNPACK does not take it; LiteRT executes it by its built-in kernel, ?xnnpack=0")
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
+        interpreter.invoke()
+        Y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
         return returned(request["outputs"], [Y], provider)
 
 

@@ -1,7 +1,6 @@
-"""What adapters have in common: the messages about a request, tensors as JSON, and the check of a target's options.
+"""The messages about a request, and tensors as JSON.
 
-The module of an adapter has a class ``Adapter``: its instances have ``description``, the keys of ``ready`` that differ from
-the defaults, and ``run(request, inputs)``, which returns a message; ``request["model"]`` is bytes. A tensor is its dtype,
+A tensor is its dtype,
 shape, and bytes (row-major, little-endian) in base64; in a frame their number, and they follow. bfloat16 is not a dtype of
 numpy: where ml_dtypes is not installed it is read as uint16.
 """
@@ -59,28 +58,6 @@ def refusal(error: Exception, message: str | None = None, status: str | None = N
 def unable(message: str) -> dict[str, Any]:
     """The adapter cannot express the request."""
     return {"type": "unable", "message": message}
-
-
-def unsupported(request: dict[str, Any], dtypes: Iterable[str]) -> str | None:
-    """The dtype of an input that is none of these; None if there is no such input."""
-    names = [tensor["dtype"] for tensor in request["inputs"].values()]
-    return next((name for name in names if name not in dtypes and name != "bool"), None)
-
-
-def check_options(options: dict[str, Any], name: str, *known: str) -> None:
-    """Raise ``ValueError`` for a provider other than CPU, and for provider options that are not ``known``."""
-    check_provider_options(options, name, *known)
-    if options.get("provider") not in (None, "CPU"):
-        others = [option for option in known if option in ("device", "platform")]
-        advice = f"; it runs on others with ?{others[0]}=NAME, not @NAME" if others else ""
-        raise ValueError(f"{name} runs on CPU only, not on {options['provider']}{advice}")
-
-
-def check_provider_options(options: dict[str, Any], name: str, *known: str) -> None:
-    """Raise ``ValueError`` for provider options that are not ``known``."""
-    unknown = sorted(set(options.get("provider_options") or ()) - set(known))
-    if unknown:
-        raise ValueError(f"unknown option {', '.join(unknown)}; {name} has {', '.join(known) or 'none'}")
 
 
 class BFloat16:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 import ncnn
 import numpy as np
 
-from .messages import BFloat16, check_options, refusal, returned, unable
+from .adapter import Adapter
+from .messages import BFloat16, refusal, returned, unable
 
 _LAYERS = {1: "Pooling1D", 2: "Pooling", 3: "Pooling3D"}
 _IDS = {"kernel": (1, 11, 21), "stride": (2, 12, 22), "pads_begin": (3, 13, 23), "pads_end": (14, 15, 16)}
@@ -21,23 +22,16 @@ _OPTIONS = {"num_threads": 1, "use_vulkan_compute": False, "use_fp16_packed": Fa
 _HAS_BATCH = hasattr(ncnn.Mat, "batch")
 
 
-class NcnnLayer:
+class NcnnLayer(Adapter):
     """A network of one layer, without weights: float32, and bfloat16 as it is stored with use_bf16_storage."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "ncnn")
-        self.description = {
-            "wants": "ncnn",
-            "distribution": "ncnn",
-            "version": metadata.version("ncnn"),
-            "session_options": {**_OPTIONS, "use_bf16_storage": "for bfloat16 alone"},
-            "indices": None,
-            "dtypes": ["float32", "bfloat16"],
-            "spatial": list(_LAYERS),
-        }
+    title = distribution = wants = "ncnn"
+    version = metadata.version("ncnn")
+    session_options: ClassVar = {**_OPTIONS, "use_bf16_storage": "for bfloat16 alone"}
+    indices, dtypes, spatial = None, ("float32", "bfloat16"), tuple(_LAYERS)
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one layer; exceptions, and codes other than 0, are refusals."""
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one layer; codes other than 0 are refusals."""
         X, is_bfloat16 = inputs["X"], request["inputs"]["X"]["dtype"] == "bfloat16"
         if X.shape[0] != 1 and not _HAS_BATCH:
             return unable("this ncnn takes one image, not a batch")
@@ -48,19 +42,16 @@ class NcnnLayer:
             if hasattr(net.opt, name):
                 setattr(net.opt, name, value)
         net.opt.use_bf16_storage = is_bfloat16
-        try:
-            codes = [net.load_param_mem(_network(X.ndim - 2, request["attributes"])), net.load_model_mem(b"") or 0]
-            if any(codes):
-                return refusal(RuntimeError(f"the network is not loaded: {codes}"))
-            extractor = net.create_extractor()
-            floats = (X.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if is_bfloat16 else X
-            extractor.input("X", ncnn.Mat(floats, 0) if _HAS_BATCH else ncnn.Mat(floats[0]))
-            code, top = extractor.extract("Y")
-            if code:
-                return refusal(RuntimeError(f"extract returns {code}"))
-            Y = np.array(top.numpy("f", 0) if _HAS_BATCH else np.array(top)[np.newaxis])
-        except Exception as error:
-            return refusal(error)
+        codes = [net.load_param_mem(_network(X.ndim - 2, request["attributes"])), net.load_model_mem(b"") or 0]
+        if any(codes):
+            return refusal(RuntimeError(f"the network is not loaded: {codes}"))
+        extractor = net.create_extractor()
+        floats = (X.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if is_bfloat16 else X
+        extractor.input("X", ncnn.Mat(floats, 0) if _HAS_BATCH else ncnn.Mat(floats[0]))
+        code, top = extractor.extract("Y")
+        if code:
+            return refusal(RuntimeError(f"extract returns {code}"))
+        Y = np.array(top.numpy("f", 0) if _HAS_BATCH else np.array(top)[np.newaxis])
         # The memory of the output is the network's.
         del top, extractor
         return returned(request["outputs"], [_narrow(Y) if is_bfloat16 else Y])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import difflib
 import importlib
 import importlib.util
 import re
 from collections import OrderedDict
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from .messages import refusal, returned, unable
-from .providers import check_loadable, where
+from .adapter import Adapter
+from .messages import DTYPES, refusal, returned, unable
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -36,26 +39,52 @@ _MOST_SESSIONS = 1024
 _MOST_BYTES = 2**16
 """The largest inputs of a session that is kept: it keeps their memory, too, and its start counts for less."""
 
+_DISTRIBUTIONS = {
+    "CUDAExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA and cuDNN"),
+    "TensorrtExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA, cuDNN and TensorRT"),
+    "ROCMExecutionProvider": ("onnxruntime-rocm", "an AMD GPU with ROCm"),
+    "MIGraphXExecutionProvider": ("onnxruntime-migraphx", "an AMD GPU with ROCm and MIGraphX"),
+    "DmlExecutionProvider": ("onnxruntime-directml", "Windows with DirectX 12"),
+    "CoreMLExecutionProvider": ("onnxruntime", "macOS"),
+    "OpenVINOExecutionProvider": ("onnxruntime-openvino", ""),
+    "QNNExecutionProvider": ("onnxruntime-qnn", ""),
+    "WebGpuExecutionProvider": ("onnxruntime-ep-webgpu", "a driver for Vulkan, Metal or Direct3D 12"),
+}
+"""The distribution that has a provider, and what that needs."""
+
+_LIBRARIES = {
+    "CUDAExecutionProvider": "cuda",
+    "TensorrtExecutionProvider": "tensorrt",
+    "ROCMExecutionProvider": "rocm",
+    "MIGraphXExecutionProvider": "migraphx",
+}
+"""The libraries of providers that need others, which are not in the distribution."""
+
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
-class OnnxRuntimeModel:
+class OnnxRuntimeModel(Adapter):
     """One provider of one ONNX Runtime, without fallback to the CPU provider.
 
     Each request has its own session; with the option ``reuse_sessions``, models of the same bytes share one, unless a request is
     ``fresh``.
     """
 
+    title = "ONNX Runtime"
+    settings = (*_LEVELS, "default-threads", "twice")
+    dtypes = ("float16", "bfloat16", "float32", "float64", "int8", "uint8")
+    takes = DTYPES
+
     def __init__(self, options: dict[str, Any]) -> None:
-        distribution = options.get("distribution") or "onnxruntime"
+        self.distribution = options.get("distribution") or "onnxruntime"
         try:
-            version = metadata.version(distribution)
+            self.version = metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
             # ONNX Runtime may be installed without a package.
-            if distribution != "onnxruntime":
-                raise ValueError(f"{distribution} is not installed in this environment") from None
-            version = str(onnxruntime.__version__)
-        plugin = _plugin(distribution)
+            if self.distribution != "onnxruntime":
+                raise ValueError(f"{self.distribution} is not installed in this environment") from None
+            self.version = str(onnxruntime.__version__)
+        plugin = _plugin(self.distribution)
         self.provider = options.get("provider") or (plugin.get_ep_name() if plugin else _CPU)
         self.provider_options = options.get("provider_options") or {}
         self.entries = {} if self.provider == _CPU else {"session.disable_cpu_ep_fallback": "1"}
@@ -66,63 +95,53 @@ class OnnxRuntimeModel:
         # What the results also depend on: the ONNX Runtime that loads a plugin, and the device that the plugin uses.
         related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
         self.device = None
-        providers = onnxruntime.get_available_providers()
-        if self.provider in providers:
-            check_loadable(self.provider)
+        self.providers = onnxruntime.get_available_providers()
+        if self.provider in self.providers:
+            _check_loadable(self.provider)
         else:
-            self.device, providers = _device_of(self.provider, providers, plugin)
+            self.device, self.providers = _device_of(self.provider, self.providers, plugin)
             related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
         self.reused: OrderedDict[Any, Any] | None = OrderedDict() if options.get("reuse_sessions") else None
         if self.reused is not None:
             related["reuse_sessions"] = "1"
-        self.description = {
-            "wants": "model",
-            "distribution": distribution,
-            "version": version,
-            "provider": self.provider,
-            "providers": providers,
-            "session_options": {
-                "intra_op_num_threads": 1,
-                "inter_op_num_threads": 1,
-                "graph_optimization_level": "ORT_ENABLE_ALL",
-                **related,
-                **self.entries,
-                **self.provider_options,
-            },
-            "settings": [*_LEVELS, "default-threads", "twice"],
-            "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
+        self.session_options = {
+            "intra_op_num_threads": 1,
+            "inter_op_num_threads": 1,
+            "graph_optimization_level": "ORT_ENABLE_ALL",
+            **related,
+            **self.entries,
+            **self.provider_options,
         }
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one model; errors of ONNX Runtime are refusals."""
-        try:
-            setting = request.get("setting")
-            is_fresh = request.get("fresh") or sum(array.nbytes for array in inputs.values()) > _MOST_BYTES
-            session = self._session_for(request["model"], setting, bool(is_fresh))
-            provider = self._provider_of(session)
-            if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
-                # It raises an error without a status after the session has run.
-                return unable("the Python API of ONNX Runtime returns no bfloat16")
-            if any(tensor["dtype"] == "bfloat16" for tensor in request["inputs"].values()):
-                if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
-                    return unable(f"the Python API of ONNX Runtime {onnxruntime.__version__} takes no bfloat16")
-                values = {name: _ort_value(inputs[name], tensor["dtype"]) for name, tensor in request["inputs"].items()}
-                outputs = [value.numpy() for value in session.run_with_ort_values(request["outputs"], values)]
-            else:
-                if setting == "twice":
-                    session.run(request["outputs"], inputs)
-                outputs = session.run(request["outputs"], inputs)
-            return returned(request["outputs"], outputs, provider)
-        except Exception as error:
-            match = _STATUS.match(str(error))
-            if match:
-                return refusal(error, str(error)[match.end() :], match[1])
-            if not type(error).__module__.startswith("onnxruntime"):
-                raise
-            # The messages of some releases have no status; it is in the name of the class.
-            return refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model."""
+        setting = request.get("setting")
+        is_fresh = request.get("fresh") or sum(array.nbytes for array in inputs.values()) > _MOST_BYTES
+        session = self._session_for(request["model"], setting, bool(is_fresh))
+        provider = self._provider_of(session)
+        if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
+            # It raises an error without a status after the session has run.
+            return unable("the Python API of ONNX Runtime returns no bfloat16")
+        if any(tensor["dtype"] == "bfloat16" for tensor in request["inputs"].values()):
+            if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+                return unable(f"the Python API of ONNX Runtime {onnxruntime.__version__} takes no bfloat16")
+            values = {name: _ort_value(inputs[name], tensor["dtype"]) for name, tensor in request["inputs"].items()}
+            outputs = [value.numpy() for value in session.run_with_ort_values(request["outputs"], values)]
+        else:
+            if setting == "twice":
+                session.run(request["outputs"], inputs)
+            outputs = session.run(request["outputs"], inputs)
+        return returned(request["outputs"], outputs, provider)
+
+    def refusal(self, error: Exception) -> dict[str, Any]:
+        """The refusal of an error of ONNX Runtime; another one is raised."""
+        message = refusal_with_status(error)
+        if message is None and not type(error).__module__.startswith("onnxruntime"):
+            raise error
+        # The messages of some releases have no status; it is in the name of the class.
+        return message or refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
 
     def _session_for(self, model: bytes, setting: str | None, is_fresh: bool) -> Any:
         """A session of the model, which may have run before if sessions are reused."""
@@ -166,6 +185,12 @@ class OnnxRuntimeModel:
         return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
 
 
+def refusal_with_status(error: Exception) -> dict[str, Any] | None:
+    """The refusal of an error whose message has a status of ONNX Runtime; None if it has none."""
+    match = _STATUS.match(str(error))
+    return refusal(error, str(error)[match.end() :], match[1]) if match else None
+
+
 def _ort_value(array: Any, dtype: str) -> Any:
     """An array as a value of ONNX Runtime; that of bfloat16 has no dtype of numpy."""
     if dtype == "bfloat16":
@@ -185,7 +210,7 @@ def _device_of(provider: str, built_in: list[str], plugin: Any) -> tuple[Any, li
     matching = [device for device in devices if device.ep_name == provider]
     if not matching:
         reason = "its plugin found no device" if has_plugin else "it is not built in"
-        advice = "" if has_plugin else where(provider)
+        advice = "" if has_plugin else _where(provider)
         raise ValueError(f"this ONNX Runtime has no {provider}: {reason}; it has {', '.join(providers)}{advice}")
     return matching[0], providers
 
@@ -196,6 +221,39 @@ def _plugin(distribution: str) -> Any:
     if name == "onnxruntime" or importlib.util.find_spec(name) is None:
         return None
     return importlib.import_module(name)
+
+
+def _where(provider: str) -> str:
+    """What follows the message that a provider is not there: which distribution has it, as the end of a sentence."""
+    if provider in _DISTRIBUTIONS:
+        distribution, needs = _DISTRIBUTIONS[provider]
+        return f". {distribution} has it{needs and f', on {needs}'}: -t {distribution}==VERSION@{provider}"
+    known = onnxruntime.get_all_providers()
+    if provider in known:
+        return f". Name the interpreter of a build that has it: -t onnxruntime@{provider}?python=PATH"
+    lowered = {name.lower(): name for name in (*_DISTRIBUTIONS, *known)}
+    similar = difflib.get_close_matches(provider.lower(), lowered, 1)
+    return f". Did you mean {lowered[similar[0]]}?" if similar else ""
+
+
+def _check_loadable(provider: str) -> None:
+    """Raise ``ValueError`` if the library of a provider cannot be loaded, with the message of the loader.
+
+    ONNX Runtime would write it to its log, and make a session without the provider.
+    """
+    folder = Path(onnxruntime.__file__).parent / "capi"
+    library = folder / f"libonnxruntime_providers_{_LIBRARIES.get(provider)}.so"
+    if not library.exists():
+        return
+    # As its documentation has it: from packages of CUDA in the same environment, if there are any.
+    if provider in ("CUDAExecutionProvider", "TensorrtExecutionProvider") and hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    try:
+        ctypes.CDLL(str(folder / "libonnxruntime_providers_shared.so"), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(library))
+    except OSError as error:
+        needs = _DISTRIBUTIONS[provider][1]
+        raise ValueError(f"{provider} is built in, but cannot be loaded: {error}. It needs {needs}") from error
 
 
 ADAPTER = OnnxRuntimeModel

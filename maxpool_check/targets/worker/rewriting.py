@@ -10,6 +10,7 @@ each function imports its own, since no other is installed.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import os
 import platform
@@ -26,36 +27,18 @@ class CannotKeepMeaning(Exception):
     """The tool changes what this model computes, by design."""
 
 
-def onnxsim(_: dict[str, str]) -> Rewrite:
-    """``onnxsim.simplify``."""
+def defaults_of(module: str, name: str) -> Rewrite:
+    """A function of a tool that takes a model of onnx, with its defaults."""
     import onnx
-    from onnxsim import simplify
 
-    return lambda model, _: simplify(onnx.load_model_from_string(model))[0].SerializeToString()
+    function = getattr(importlib.import_module(module), name)
 
+    def rewrite(model: bytes, _: Path) -> bytes:
+        rewritten = function(onnx.load_model_from_string(model))
+        # onnxsim says beside it whether it has compared the outputs.
+        return (rewritten[0] if isinstance(rewritten, tuple) else rewritten).SerializeToString()
 
-def onnxslim(_: dict[str, str]) -> Rewrite:
-    """``onnxslim.slim``."""
-    import onnx
-    from onnxslim import slim
-
-    return lambda model, _: slim(onnx.load_model_from_string(model)).SerializeToString()
-
-
-def onnxoptimizer(_: dict[str, str]) -> Rewrite:
-    """``onnxoptimizer.optimize`` with its default passes."""
-    import onnx
-    from onnxoptimizer import optimize
-
-    return lambda model, _: optimize(onnx.load_model_from_string(model)).SerializeToString()
-
-
-def onnxscript(_: dict[str, str]) -> Rewrite:
-    """``onnxscript.optimizer.optimize``."""
-    import onnx
-    from onnxscript.optimizer import optimize
-
-    return lambda model, _: optimize(onnx.load_model_from_string(model)).SerializeToString()
+    return rewrite
 
 
 SELECTING = {"Clip", "Concat", "Flatten", "Identity", "Max", "MaxPool", "Min", "Pad", "Relu", "Reshape", "Slice", "Split",
@@ -119,10 +102,10 @@ def _quantization_preprocessing() -> Rewrite:
 
 
 TOOLS: dict[str, Callable[[dict[str, str]], Rewrite]] = {
-    "onnxsim": onnxsim,
-    "onnxslim": onnxslim,
-    "onnxoptimizer": onnxoptimizer,
-    "onnxscript": onnxscript,
+    "onnxsim": lambda _: defaults_of("onnxsim", "simplify"),
+    "onnxslim": lambda _: defaults_of("onnxslim", "slim"),
+    "onnxoptimizer": lambda _: defaults_of("onnxoptimizer", "optimize"),
+    "onnxscript": lambda _: defaults_of("onnxscript.optimizer", "optimize"),
     "onnxconverter-common": float16,
     "onnxruntime": onnxruntime,
 }

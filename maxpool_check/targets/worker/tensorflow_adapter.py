@@ -5,59 +5,49 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .messages import DTYPES, check_options, refusal, returned
+from .adapter import Adapter
+from .messages import DTYPES, returned
 
 _ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 
 
-class TensorFlowFunction:
+class TensorFlowFunction(Adapter):
     """tf.nn.max_pool, and for Indices tf.nn.max_pool_with_argmax, which is another kernel."""
 
+    title, distribution, wants = "TensorFlow", "tensorflow-cpu", "tensorflow"
+    dtypes, spatial = DTYPES, (1, 2, 3)
+
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "TensorFlow", "include_batch_in_index", "onednn")
-        given = options.get("provider_options") or {}
-        self.include_batch_in_index = given.get("include_batch_in_index", "0")
-        for name in given:
-            if given[name] not in ("0", "1"):
-                raise ValueError(f"{name} must be 1 or 0, got {given[name]}")
+        super().__init__(options, include_batch_in_index=("0", "1", "0"), onednn=("unset", "1", "0"))
+        onednn = self.chosen["onednn"]
         # TensorFlow reads it on import. Unset, oneDNN is used on the processors for which it is meant.
-        if "onednn" in given:
-            os.environ[_ONEDNN] = given["onednn"]
-        else:
+        if onednn == "unset":
             os.environ.pop(_ONEDNN, None)
+        else:
+            os.environ[_ONEDNN] = onednn
         import tensorflow
 
         self.tensorflow = tf = tensorflow
         tf.config.set_visible_devices([], "GPU")
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(1)
-        self.description = {
-            "wants": "tensorflow",
-            "distribution": "tensorflow-cpu",
-            "version": tf.__version__,
-            "session_options": {
-                "intra_op_parallelism_threads": 1, "inter_op_parallelism_threads": 1,
-                "include_batch_in_index": self.include_batch_in_index, _ONEDNN: given.get("onednn", "unset"),
-            },
-            "indices": "whole-channels-last" if self.include_batch_in_index == "1" else "image-channels-last",
-            "dtypes": DTYPES,
-            "spatial": [1, 2, 3],
+        self.version = tf.__version__
+        self.includes_batch = self.chosen["include_batch_in_index"] == "1"
+        self.indices = "whole-channels-last" if self.includes_batch else "image-channels-last"
+        self.session_options = {
+            "intra_op_parallelism_threads": 1, "inter_op_parallelism_threads": 1,
+            "include_batch_in_index": self.chosen["include_batch_in_index"], _ONEDNN: onednn,
         }  # fmt: skip
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; any exception is a refusal."""
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function."""
         tf, attributes = self.tensorflow, request["attributes"]
-        try:
-            X = tf.constant(inputs["X"])
-            if "Indices" in request["outputs"]:
-                batch = self.include_batch_in_index == "1"
-                outputs: Any = tf.nn.max_pool_with_argmax(X, include_batch_in_index=batch, **attributes)
-            else:
-                outputs = [tf.nn.max_pool(X, **attributes)]
-            arrays = [tensor.numpy() for tensor in outputs]
-        except Exception as error:
-            return refusal(error)
-        return returned(request["outputs"], arrays)
+        X = tf.constant(inputs["X"])
+        if "Indices" in request["outputs"]:
+            outputs = tf.nn.max_pool_with_argmax(X, include_batch_in_index=self.includes_batch, **attributes)
+        else:
+            outputs = [tf.nn.max_pool(X, **attributes)]
+        return returned(request["outputs"], [tensor.numpy() for tensor in outputs])
 
 
 ADAPTER = TensorFlowFunction

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import tempfile
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from tinygrad import Tensor, dtypes, helpers
 
-from .messages import DTYPES, BFloat16, check_options, refusal, returned, unable, unsupported
+from .adapter import Adapter
+from .messages import DTYPES, BFloat16, returned
 
 _DEVICES = ("CPU", "PYTHON")
 """The second one emulates a device in Python, and needs no compiler."""
 
 
-class TinygradModel:
+class TinygradModel(Adapter):
     """One release of tinygrad on one device; each request has its own runner."""
 
+    title = distribution = "tinygrad"
+    version = metadata.version("tinygrad")
+    providers = _DEVICES
+    dtypes, spatial = DTYPES, (1, 2, 3, 4)
+
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "tinygrad", "device")
-        device = (options.get("provider_options") or {}).get("device", "CPU")
-        if device not in _DEVICES:
-            raise ValueError(f"device must be one of {', '.join(_DEVICES)}, got {device}")
+        super().__init__(options, device=("CPU", *_DEVICES))
+        self.provider = device = self.chosen["device"]
         # CACHELEVEL 0: kernels that other processes of this user have compiled are not used.
-        settings = {"DEV": device, "NUM_CPU_THREADS": 1, "PARALLEL": 0, "CACHELEVEL": 0}
-        for name, value in settings.items():
+        self.session_options = {"DEV": device, "NUM_CPU_THREADS": 1, "PARALLEL": 0, "CACHELEVEL": 0}
+        for name, value in self.session_options.items():
             getattr(helpers, name).value = value
         # Its import chooses a device, where none is set by now.
         from tinygrad.nn.onnx import OnnxRunner
@@ -39,32 +43,16 @@ class TinygradModel:
                 f"tinygrad compiles for the {device} with {error.filename}, which is not installed; "
                 "install it (Debian: apt-get install clang), or use ?device=PYTHON"
             ) from error
-        self.description = {
-            "wants": "model",
-            "distribution": "tinygrad",
-            "version": version("tinygrad"),
-            "provider": device,
-            "providers": list(_DEVICES),
-            "session_options": settings,
-            "dtypes": list(DTYPES),
-            "spatial": [1, 2, 3, 4],
-        }
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one model; any exception of tinygrad is a refusal."""
-        dtype = unsupported(request, DTYPES)
-        if dtype is not None:
-            return unable(f"tinygrad does not support {dtype}")
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
             path.write_bytes(request["model"])
-            try:
-                tensors = {name: _tensor(inputs[name], given["dtype"]) for name, given in request["inputs"].items()}
-                results = self.runner(path)(tensors)
-                outputs = [results[name].realize() for name in request["outputs"]]
-                arrays = [_array(tensor) for tensor in outputs]
-            except Exception as error:
-                return refusal(error)
+            tensors = {name: _tensor(inputs[name], given["dtype"]) for name, given in request["inputs"].items()}
+            results = self.runner(path)(tensors)
+            outputs = [results[name].realize() for name in request["outputs"]]
+            arrays = [_array(tensor) for tensor in outputs]
         return returned(request["outputs"], arrays, "+".join(sorted({str(tensor.device) for tensor in outputs})))
 
 

@@ -1,4 +1,4 @@
-"""Runs PyTorch, on the CPU or, with ?device=cuda, on another device."""
+"""Runs PyTorch, on the CPU or, with ?device=cuda, on another device; or on its meta device, which computes shapes alone."""
 
 from __future__ import annotations
 
@@ -7,44 +7,54 @@ from typing import Any
 import numpy as np
 import torch
 
-from .messages import DTYPES, BFloat16, check_options, refusal, returned
+from .adapter import Adapter
+from .messages import DTYPES, BFloat16, inferred, returned
 
 _POOLS = {1: torch.nn.functional.max_pool1d, 2: torch.nn.functional.max_pool2d, 3: torch.nn.functional.max_pool3d}
 
 
-class TorchFunction:
+class TorchFunction(Adapter):
     """torch.nn.functional.max_pool1d to 3d, with return_indices and without, which are different kernels."""
 
+    title = distribution = wants = "torch"
+    version = torch.__version__
+    indices, dtypes, spatial = "plane", tuple(name for name in DTYPES if hasattr(torch, name)), tuple(_POOLS)
+
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "torch", "device")
-        self.device = (options.get("provider_options") or {}).get("device", "cpu")
-        kind = _device_kind(self.device)
+        super().__init__(options, device=("cpu",))
+        self.device = self.chosen["device"]
+        self.provider = _device_kind(self.device)
+        self.providers = [self.provider]
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-        self.description = {
-            "wants": "torch",
-            "distribution": "torch",
-            "version": torch.__version__,
-            "provider": kind,
-            "providers": [kind],
-            "session_options": {"num_threads": 1, "num_interop_threads": 1, **_device_options(self.device)},
-            "indices": "plane",
-            "dtypes": [name for name in DTYPES if hasattr(torch, name)],
-            "spatial": list(_POOLS),
-        }
+        self.session_options = {"num_threads": 1, "num_interop_threads": 1, **_device_options(self.device)}
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; any exception is a refusal. Indices count the cells of each plane."""
-        X = _tensor(inputs["X"], request["inputs"]["X"]["dtype"])
-        pool = _POOLS[X.ndim - 2]
-        try:
-            X = X.to(self.device)
-            result = pool(X, return_indices="Indices" in request["outputs"], **request["attributes"])
-        except Exception as error:
-            return refusal(error)
-        outputs = result if isinstance(result, tuple) else (result,)
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function. Indices count the cells of each plane."""
+        outputs = _pooled(_tensor(inputs["X"], request["inputs"]["X"]["dtype"]).to(self.device), request)
         devices = sorted({output.device.type.upper() for output in outputs})
         return returned(request["outputs"], map(_array, outputs), "+".join(devices))
+
+
+class MetaFunction(Adapter):
+    """The same functions of a tensor on the meta device, which has no values."""
+
+    title, distribution, wants = "torch-meta", "torch", "torch"
+    version = torch.__version__
+    decides, provider, providers, session_options = "shapes", "", (), {"device": "meta"}
+    dtypes, spatial = TorchFunction.dtypes, TorchFunction.spatial
+
+    def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function."""
+        X = request["inputs"]["X"]
+        outputs = _pooled(torch.empty(X["shape"], dtype=getattr(torch, X["dtype"]), device="meta"), request)
+        described = [(str(output.dtype).partition(".")[2], output.shape) for output in outputs]
+        return inferred(dict(zip(request["outputs"], described)))
+
+
+def _pooled(X: Any, request: dict[str, Any]) -> tuple[Any, ...]:
+    result = _POOLS[X.ndim - 2](X, return_indices="Indices" in request["outputs"], **request["attributes"])
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _device_kind(device: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 # Read when the runtime starts its threads.
 os.environ["TVM_NUM_THREADS"] = "1"
@@ -14,43 +14,30 @@ import tvm
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 
-from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable, unsupported
+from .adapter import Adapter
+from .messages import NUMPY_DTYPES, returned
 
 _TARGET = "llvm"
 
 
-class TvmModel:
+class TvmModel(Adapter):
     """One release of TVM; each request is imported and compiled, with the default pipeline of passes."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "TVM")
-        self.description = {
-            "wants": "model",
-            "distribution": "apache-tvm",
-            "version": tvm.__version__,
-            "session_options": {
-                "target": str(tvm.target.Target(_TARGET)),
-                "onnx": onnx.__version__,
-                "TVM_NUM_THREADS": os.environ["TVM_NUM_THREADS"],
-            },
-            "dtypes": NUMPY_DTYPES,
-            "spatial": [1, 2, 3],
-        }
+    title, distribution, version = "TVM", "apache-tvm", tvm.__version__
+    session_options: ClassVar = {
+        "target": str(tvm.target.Target(_TARGET)),
+        "onnx": onnx.__version__,
+        "TVM_NUM_THREADS": os.environ["TVM_NUM_THREADS"],
+    }
+    dtypes, spatial = NUMPY_DTYPES, (1, 2, 3)
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Import, compile and run one model; any exception of TVM is a refusal."""
-        dtype = unsupported(request, NUMPY_DTYPES)
-        if dtype is not None:
-            return unable(f"TVM does not support {dtype}")
-        model = onnx.load_from_string(request["model"])
-        try:
-            machine = relax.VirtualMachine(tvm.compile(from_onnx(model), target=_TARGET), tvm.cpu())
-            results = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()])
-            tensors = [results] if len(request["outputs"]) == 1 else list(results)
-            outputs = [np.array(tensor.numpy()) for tensor in tensors]
-        except Exception as error:
-            return refusal(error)
-        return returned(request["outputs"], outputs, "CPU")
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Import, compile and run one model."""
+        module = from_onnx(onnx.load_from_string(request["model"]))
+        machine = relax.VirtualMachine(tvm.compile(module, target=_TARGET), tvm.cpu())
+        results = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()])
+        tensors = [results] if len(request["outputs"]) == 1 else list(results)
+        return returned(request["outputs"], [np.array(tensor.numpy()) for tensor in tensors], "CPU")
 
 
 ADAPTER = TvmModel

@@ -7,55 +7,45 @@ import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xmos_ai_tools.xinterpreters import TFLMHostInterpreter
 
-from .messages import check_options, refusal, returned, unable
+from .adapter import Adapter
+from .messages import refusal, returned, unable
 from .tflite_model import max_pool_2d
 
 _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
 
 
-class XmosModel:
+class XmosModel(Adapter):
     """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
+    title = distribution = "xmos-ai-tools"
+    wants, version = "xmos-maxpool2d", metadata.version("xmos-ai-tools")
+    session_options: ClassVar = {"xcore-thread-count": 1}
+    indices, dtypes, spatial = None, ("int8",), (2,)
+    refusals = (RuntimeError, subprocess.CalledProcessError)
+
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "xmos-ai-tools")
+        super().__init__(options)
         if not _COMPILER.is_file():
             raise FileNotFoundError(f"there is no compiler {_COMPILER}")
         self.compiled: dict[Any, bytes] = {}
-        self.description = {
-            "wants": "xmos-maxpool2d",
-            "distribution": "xmos-ai-tools",
-            "version": metadata.version("xmos-ai-tools"),
-            "session_options": {"xcore-thread-count": 1},
-            "indices": None,
-            "dtypes": ["int8"],
-            "spatial": [2],
-        }
 
-    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Compile and run one model; errors of the compiler and the interpreter are refusals."""
+    def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Compile and run one model."""
         X, attributes = inputs["X"], request["attributes"]
         reason = _inexpressible(X.shape, attributes)
         if reason:
             return unable(reason)
         key = (X.shape, tuple(sorted(attributes.items())))
         if key not in self.compiled:
-            try:
-                self.compiled[key] = _compile(_model(X.shape, attributes))
-            except subprocess.CalledProcessError as error:
-                if error.returncode < 0:
-                    raise
-                return refusal(error, error.stderr.strip())
-        try:
-            interpreter = TFLMHostInterpreter()
-            interpreter.set_model(model_content=self.compiled[key])
-        except RuntimeError as error:
-            return refusal(error)
+            self.compiled[key] = _compile(_model(X.shape, attributes))
+        interpreter = TFLMHostInterpreter()
+        interpreter.set_model(model_content=self.compiled[key])
         try:
             kernels = interpreter.models[0].opList
             if kernels != [_KERNEL]:
@@ -63,11 +53,17 @@ class XmosModel:
             interpreter.set_tensor(0, X[np.newaxis])
             interpreter.invoke()
             Y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
-        except RuntimeError as error:
-            return refusal(error)
         finally:
             interpreter.close()
         return returned(request["outputs"], [Y])
+
+    def refusal(self, error: Exception) -> dict[str, Any]:
+        """The refusal of the interpreter or of the compiler; if that died, its error is raised."""
+        if not isinstance(error, subprocess.CalledProcessError):
+            return refusal(error)
+        if error.returncode < 0:
+            raise error
+        return refusal(error, error.stderr.strip())
 
 
 def _inexpressible(shape: tuple[int, ...], a: dict[str, int]) -> str | None:
