@@ -102,8 +102,10 @@ def _finished(run, cwd, changed):
 
 @contextlib.contextmanager
 def workers_forked():
-    """Workers are forked meanwhile: see ``forked_workers``."""
-    with mock.patch("maxpool_check.targets.process.launch", forked_workers.launch):
+    """Workers are forked and environments inspected once meanwhile: see ``forked_workers``."""
+    starts = mock.patch("maxpool_check.targets.process.launch", forked_workers.launch)
+    inspects = mock.patch("maxpool_check.targets.inspection.start", forked_workers.inspect)
+    with starts, inspects:
         yield
 
 

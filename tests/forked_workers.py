@@ -1,5 +1,7 @@
 """Starts workers by forking a process that has imported numpy, which saves most of the processor time of a start.
 
+The tests' own environment, which does not change, is inspected once: ``inspect`` takes the place of ``inspection.start``.
+
 For tests that need workers and are not about how they start: ``launch`` takes the place of that of ``targets.launching``. Each
 worker is a process of its own here, too, and imports its adapter and its runtime itself. The process that they are forked
 from is no child of this one, serves also the processes that this one forks, and ends after them.
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from maxpool_check.targets import launching
 from maxpool_check.targets.adapters import adapter
+from maxpool_check.targets.inspection import start as _start
 from maxpool_check.targets.isolation import variables
 
 _starting = threading.Lock()
@@ -44,6 +47,36 @@ def launch(program, memory=None, *, isolated):
     for end in (reads, writes, complains):
         os.close(end)
     return launching.Launched(Forked(status, stdin, stdout, stderr), lifeline)
+
+
+def inspect(python, names):
+    """As ``inspection.start``; what an earlier process has written where that is the same."""
+    if python != sys.executable or _for_python(os.environ) != _FOR_PYTHON:
+        return _start(python, names)
+    return Inspected(_inspected(names))
+
+
+class Inspected:
+    """What is used of ``subprocess.Popen``: a process that has written something and ended."""
+
+    stdout = None
+
+    def __init__(self, output):
+        self._output = output
+
+    def communicate(self, timeout):
+        return self._output, None
+
+    def kill(self):
+        """It has ended."""
+
+    def wait(self):
+        return 0
+
+
+@functools.cache
+def _inspected(names):
+    return _start(sys.executable, names).communicate()[0]
 
 
 def _for_python(environment):

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from maxpool_check import file_cache, inert
+from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.space import smallest
@@ -44,9 +44,6 @@ _OUTPUTS = {
     "image-channels-last": "Y and Indices, counted in each image with the channels last and converted",
     None: "Y alone",
 }
-
-_CACHED = {"inspections": "inspected environment", "completion": "completion file"}
-"""What a file of each kind in the cache is."""
 
 
 @click.command("targets")
@@ -111,37 +108,22 @@ def command(
 def _cache(clear: bool, form: str) -> int:
     """List what is in the cache, and remove it if asked to. Raises ``OSError`` for a cache that cannot be read."""
     folders = environments.sizes()
-    cached = {kind: [status.st_size for _, status in file_cache.files(kind)] for kind in file_cache.KINDS}
     removed = environments.clear() if clear else []
-    if clear:
-        file_cache.clear()
-    problem = file_cache.problem()
     if form == "json":
         about: dict[str, Any] = {
             "schema": "maxpool-check/cache/1",
             "path": str(environments.cache()),
-            "problem": problem,
             "environments": [
                 {"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in folders.items()
             ],
         }
-        about |= {
-            kind: {"path": str(file_cache.folder(kind)), "files": len(sizes), "bytes": sum(sizes), "removed": clear}
-            for kind, sizes in cached.items()
-        }
         options.echo(inert.dumps(about, indent=1))
         return ExitCode.AS_EXPECTED
-    for kind, sizes in cached.items():
-        if sizes:
-            state = "removed " if clear else ""
-            options.echo(f"{state}{plural(len(sizes), _CACHED[kind])}, {sum(sizes) / 1e6:.1f} MB")
     for folder, size in folders.items():
         state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
         options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")
     total = f"{plural(len(folders), 'environment')}, {sum(folders.values()) / 1e6:.1f} MB"
     options.echo(f"{total if folders else 'no environments'} in {environments.cache()}")
-    if problem:
-        options.echo(problem)
     return ExitCode.AS_EXPECTED
 
 

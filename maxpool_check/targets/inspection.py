@@ -2,28 +2,29 @@
 
 import contextlib
 import hashlib
-import os
+import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from maxpool_check.results.provenance import PythonEnvironment
+from maxpool_check.results.provenance import Distribution, PythonEnvironment
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets import inspection_cache, npm_contents
-from maxpool_check.targets.inspection_cache import WatchedEnvironment
+from maxpool_check.targets.cache import LOCK_OF_NPM
 from maxpool_check.targets.isolation import variables
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
+from maxpool_check.targets.worker.contents import digest
 
 _SECONDS = 120.0
 """How long the inspection of an environment may take: one of many gigabytes on a slow disk is left out."""
 
-_CHUNK = 2**20
 _CONTENTS = str(Path(__file__).with_name("worker") / "contents.py")
 
 # It finds what the worker finds: neither what is beside the script nor what is in the user's folder.
@@ -40,6 +41,9 @@ _OF_WORKER = ("numpy", "ml_dtypes")
 _OF_TOOLS = ("onnx", "onnx-ir", "onnxruntime", "numpy")
 """The distributions that results of a tool depend on, where they are installed."""
 
+_PACKAGES = "node_modules/"
+_LIBRARY_OF_NPM = re.compile(r"\.(wasm|node|so|dylib|dll)(\.\d+)*$")
+
 
 class Inspection:
     """The inspection of a target. Its environments are inspected in processes of their own while its worker starts."""
@@ -47,57 +51,40 @@ class Inspection:
     def __init__(self, target: Target) -> None:
         """Begin it."""
         self._target = target
-        self._known = {(python, *names): _earlier((python, *names)) for python, names in _pythons(target)}
-        self._processes: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
-        for python, known in self._known.items():
+        self._processes: list[subprocess.Popen[bytes]] = []
+        for python, names in _pythons(target):
             # The worker's own start says so if there is no such program.
             with contextlib.suppress(OSError):
-                if known is None:
-                    self._processes[python] = _process(*python)
+                self._processes.append(start(python, names))
 
     def added_to(self, description: TargetDescription) -> TargetDescription:
         """The description with what was found; waits for it. What cannot be inspected is left out."""
-        found = [contents for python in self._known if (contents := self._found(python)) is not None]
+        environments = [contents for process in self._processes if (contents := _contents(process)) is not None]
         if self._target.npm_folder is not None:
             with contextlib.suppress(OSError, ValueError, KeyError):
                 node = str(description.session_options.get("node", "")).removeprefix("v")
-                found = [npm_contents.contents(self._target.npm_folder, node)]
-        return msgspec.structs.replace(description, environments=tuple(found), program=program_files(self._target.name))
-
-    def _found(self, python: tuple[str, ...]) -> PythonEnvironment | None:
-        process = self._processes.pop(python, None)
-        if process is not None:
-            contents = _contents(process)
-            if contents is not None:
-                _EARLIER[_key(python)] = contents
-                inspection_cache.save(_key(python), contents)
-                self._known[python] = contents.environment
-        return self._known[python]
+                environments = [_contents_of_npm(self._target.npm_folder, node)]
+        program = program_files(self._target.name)
+        return msgspec.structs.replace(description, environments=tuple(environments), program=program)
 
     def close(self) -> None:
         """End the processes."""
-        for process in self._processes.values():
+        for process in self._processes:
             process.kill()
-            process.communicate()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
 
-_EARLIER: dict[tuple[str | None, ...], WatchedEnvironment] = {}
-"""What this process has found: a process may have many runs, and there may be no cache."""
-
-
-def _key(python: tuple[str, ...]) -> tuple[str | None, ...]:
-    """What the contents of an environment depend on, besides its files: the Python, the distributions, and who looks at them."""
-    return (*python, os.environ.get("PYTHONPATH"), _digest(Path(_CONTENTS)))
-
-
-def _earlier(python: tuple[str, ...]) -> PythonEnvironment | None:
-    """What was found before, if no file that it depends on has changed since."""
-    key = _key(python)
-    contents = _EARLIER.get(key) or inspection_cache.load(key)
-    if contents is None or not contents.is_unchanged:
-        return None
-    _EARLIER[key] = contents
-    return contents.environment
+def start(python: str, names: Sequence[str]) -> "subprocess.Popen[bytes]":
+    """The process that writes what the environment of a Python is made of. Raises ``OSError``."""
+    return subprocess.Popen(
+        [python, "-c", _BOOT, _CONTENTS, *names],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=variables(isolated=python != sys.executable),
+    )
 
 
 def program_files(name: TargetName) -> dict[str, str]:
@@ -107,9 +94,8 @@ def program_files(name: TargetName) -> dict[str, str]:
     for number, word in enumerate(words):
         path = shutil.which(word) if number == 0 and name.program else word
         # A pipe or a device has no end.
-        if path is not None and Path(path).is_file():
-            with contextlib.suppress(OSError):
-                digests[word] = _digest(Path(path))
+        if path is not None and Path(path).is_file() and (sha256 := digest(Path(path))) is not None:
+            digests[word] = sha256
     return digests
 
 
@@ -127,33 +113,47 @@ def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield target.tools_python, () if name.tool.version is not None else (name.distribution, *_OF_TOOLS)
 
 
-def _process(python: str, *names: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [python, "-c", _BOOT, _CONTENTS, *names],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=variables(isolated=python != sys.executable),
-    )
-
-
-def _contents(process: "subprocess.Popen[bytes]") -> WatchedEnvironment | None:
+def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
     try:
         output, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
         return None
     try:
         # A customized Python may print something before.
-        return msgspec.json.decode(output.splitlines()[-1], type=WatchedEnvironment)
+        return msgspec.json.decode(output.splitlines()[-1], type=PythonEnvironment)
     except (IndexError, msgspec.MsgspecError, RecursionError):
         return None
 
 
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+def _contents_of_npm(folder: Path, version: str) -> PythonEnvironment:
+    """The contents of an environment of npm, and the Node.js that is on PATH, of this version.
+
+    Raises ``OSError`` or ``ValueError`` if the folder is damaged.
+    """
+    packages = json.loads((folder / LOCK_OF_NPM).read_text(encoding="utf-8"))["packages"]
+    program = shutil.which("node")
+    return PythonEnvironment(
+        implementation="Node.js",
+        version=version,
+        executable_sha256=digest(Path(program).resolve()) if program is not None else None,
+        distributions=tuple(_package(folder, place, packages) for place in sorted(packages) if place),
+    )
+
+
+def _package(folder: Path, place: str, packages: dict[str, Any]) -> Distribution:
+    """One package of npm; the packages of others may be in its own folder."""
+    package, own = packages[place], folder / place
+    nested = own / _PACKAGES
+    files = sorted(
+        path for path in own.rglob("*") if path.is_file() and not path.is_symlink() and nested not in path.parents
+    )
+    digests = {path.relative_to(own).as_posix(): digest(path) or "missing" for path in files}
+    lines = "".join(f"{sha256}  {path}\n" for path, sha256 in digests.items())
+    return Distribution(
+        name=place.rpartition(_PACKAGES)[2],
+        version=package["version"],
+        requires=tuple(sorted(other for other in package.get("dependencies", ()) if f"{_PACKAGES}{other}" in packages)),
+        integrity=package.get("integrity"),
+        files_sha256=hashlib.sha256(lines.encode()).hexdigest(),
+        libraries={path: sha256 for path, sha256 in digests.items() if _LIBRARY_OF_NPM.search(path)},
+    )

@@ -10,51 +10,36 @@ import base64
 import csv
 import hashlib
 import json
-import os
 import platform
 import re
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterator
 
 _LIBRARY = re.compile(r"\.(so|dylib|dll|pyd|exe)(\.\d+)*$", re.IGNORECASE)
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How files of machine code begin: on Linux, Windows and macOS."""
 
-_OF_INSTALLER = re.compile(r"\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json|uv_\w+\.json)$")
+_OF_INSTALLER = re.compile(r"\.pyc$|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json|uv_\w+\.json)$")
 """Files that an installer adds to those of the wheel."""
 
-_CHUNK = 2**20
 WHEELS = "wheels.json"
 """The file of an environment that has the name and digest of the wheel of each distribution; who makes it writes it."""
 
 
-WATCHED: dict[str, list[int]] = {}
-"""The files and folders that the contents depend on, as they were before they were read: while they are so, so are these."""
-
-
-def watch(path: str) -> None:
-    """Note how a file or folder is before it is read."""
-    try:
-        state = os.stat(path)  # noqa: PTH116 - as the reader of this list does
-    except OSError:
-        return
-    WATCHED.setdefault(path, [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino])
-
-
 def main(names: list[str]) -> None:
     """Print the contents of this environment."""
-    installed = needed(names) if names else everything()
-    wheels = _wheels()
-    for folder in sys.path:
-        watch(folder)
+    try:
+        wheels = json.loads((Path(sys.prefix) / WHEELS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        wheels = {}
+    installed = distributions(names)
     contents = {
         "implementation": platform.python_implementation(),
         "version": platform.python_version(),
-        "executable_sha256": _digest_or_none(Path(sys.executable)),
+        "executable_sha256": digest(Path(sys.executable)),
         "distributions": [described(name, installed, wheels.get(name)) for name in sorted(installed)],
-        "watched": WATCHED,
     }
     sys.stdout.write(json.dumps(contents) + "\n")
 
@@ -71,29 +56,22 @@ def requirements(distribution: Any) -> list[str]:
     return sorted({normalized(match[1]) for match in matches if match})
 
 
-def everything() -> dict[str, Any]:
-    """All distributions, by name."""
+def distributions(names: list[str]) -> dict[str, Any]:
+    """The installed ones of these distributions and of what they require, by name; without names, all."""
     installed: dict[str, Any] = {}
-    for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
+    for distribution in () if names else metadata.distributions():
         # The first one is that which is imported.
-        if name:
-            installed.setdefault(normalized(name), distribution)
-    return installed
-
-
-def needed(names: Iterable[str]) -> dict[str, Any]:
-    """These distributions and what they require, by name, as far as they are installed."""
-    installed: dict[str, Any] = {}
+        if distribution.metadata["Name"]:
+            installed.setdefault(normalized(distribution.metadata["Name"]), distribution)
     waiting = [normalized(name) for name in names]
     while waiting:
         name = waiting.pop()
-        if name not in installed:
-            try:
+        try:
+            if name not in installed:
                 installed[name] = metadata.distribution(name)
-            except metadata.PackageNotFoundError:
-                continue
-            waiting += requirements(installed[name])
+                waiting += requirements(installed[name])
+        except metadata.PackageNotFoundError:
+            continue
     return installed
 
 
@@ -117,79 +95,55 @@ def described(name: str, installed: dict[str, Any], wheel: dict[str, str] | None
         description.update(wheel=wheel["file"], wheel_sha256=wheel["sha256"])
     record = distribution.read_text("RECORD")
     if record is not None:
-        listed = dict(_listed(distribution, record))
-        description["libraries"] = {path: digest for path, (digest, is_library) in listed.items() if is_library}
-        lines = "".join("%s  %s\n" % (digest, path) for path, (digest, _) in sorted(listed.items()))
+        files = sorted({*_files(distribution, record)})
+        description["libraries"] = {path: sha256 for path, sha256, is_library in files if is_library}
+        lines = "".join("%s  %s\n" % (sha256, path) for path, sha256, _ in files)
         description["files_sha256"] = hashlib.sha256(lines.encode()).hexdigest()
     return description
 
 
-def _listed(distribution: Any, record: str) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """The files of a list, by name: their digest, and whether they are libraries or programs."""
-    for row in csv.reader(record.splitlines()):
-        path, listed = row[0], row[1] if len(row) > 1 else ""
-        if path.endswith(".pyc") or _OF_INSTALLER.search(path):
-            if path.endswith("/RECORD"):
-                located = _located(path, distribution)
-                for other in (
-                    located,
-                    located.parent,
-                    located.with_name("METADATA"),
-                    located.with_name("direct_url.json"),
-                ):
-                    watch(str(other))
+def _files(distribution: Any, record: str) -> Iterator[tuple[str, str, bool]]:
+    """The files of a list: the name, the digest, and whether it is a library or a program.
+
+    The digests of libraries and programs are those of the files that are there, the others' are those of the list.
+    """
+    for path, *more in filter(None, csv.reader(record.splitlines())):
+        listed = more[0] if more else ""
+        if _OF_INSTALLER.search(path):
             continue
-        is_library = bool(_LIBRARY.search(path)) or (
-            "." not in path.rpartition("/")[2] and _is_program(path, distribution)
-        )
+        file = Path(str(distribution.locate_file(path)))
+        is_library = bool(_LIBRARY.search(path)) or ("." not in path.rpartition("/")[2] and _is_program(file))
         # Scripts have the folder of the environment in their first line.
-        if is_library or not path.startswith(("..", "/")):
-            digest = "" if is_library or not listed else _in_hexadecimal(listed)
-            yield path, (digest or _digest_or_none(_located(path, distribution)) or "missing", is_library)
+        if not is_library and path.startswith(("..", "/")):
+            continue
+        algorithm, _, value = listed.partition("=")
+        if is_library or not listed:
+            yield path, digest(file) or "missing", is_library
+        elif algorithm == "sha256":
+            yield path, base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex(), False
+        else:
+            yield path, listed, False
 
 
-def _located(path: str, distribution: Any) -> Path:
-    return Path(str(distribution.locate_file(path)))
-
-
-def _is_program(path: str, distribution: Any) -> bool:
+def _is_program(file: Path) -> bool:
     """Whether a file without a suffix is machine code, such as the compiler of a runtime."""
     try:
-        with _located(path, distribution).open("rb") as stream:
+        with file.open("rb") as stream:
             return stream.read(4).startswith(_PROGRAMS)
     except OSError:
         return False
 
 
-def _in_hexadecimal(listed: str) -> str:
-    """The digest of a list, which is ``sha256=`` and base64 without padding."""
-    algorithm, _, value = listed.partition("=")
-    if algorithm != "sha256":
-        return listed
-    return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex()
-
-
-def _digest_or_none(file: Path) -> str | None:
-    digest = hashlib.sha256()
-    watch(str(file))
+def digest(file: Path) -> str | None:
+    """The SHA-256 of a file in hexadecimal, read in parts; None if it cannot be read."""
+    sha256 = hashlib.sha256()
     try:
         with file.open("rb") as stream:
-            while True:
-                chunk = stream.read(_CHUNK)
-                if not chunk:
-                    return digest.hexdigest()
-                digest.update(chunk)
+            for chunk in iter(lambda: stream.read(2**20), b""):
+                sha256.update(chunk)
     except OSError:
         return None
-
-
-def _wheels() -> dict[str, dict[str, str]]:
-    watch(str(Path(sys.prefix) / WHEELS))
-    try:
-        with (Path(sys.prefix) / WHEELS).open(encoding="utf-8") as stream:
-            return json.load(stream)
-    except (OSError, ValueError):
-        return {}
+    return sha256.hexdigest()
 
 
 if __name__ == "__main__":
