@@ -201,7 +201,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
     and a fault on special values alone is ``special``. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
     ``layout`` is that of X and all coordinates. ``interpretations`` are those of open points that the outputs agree with, or
-    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs, ``inferred`` is what a
+    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs; ``matched``: the worker
+    found them equal to permitted ones, by a digest; otherwise they were compared themselves. ``inferred`` is what a
     target says that computes none; ``counts`` are numbers of wrong cells by kind. ``differences`` are the first cells where conforming outputs differ from the reference, ``shapes``
     those of outputs of the wrong shape. ``size`` is the number of cells of X. ``traceback`` is that of an internal error, if
     recorded. ``seconds``, to the millisecond, is how long the target had the requests, the first time if a crash repeats them.
@@ -227,6 +228,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     interpretations: dict[str, tuple[str, ...]] = {}
     causes: tuple[Cause, ...] = ()
     digests: dict[str, str] = {}
+    matched: bool = False
     inferred: dict[str, InferredOutput] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()

@@ -12,12 +12,20 @@ from typing import Protocol
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.case_run import StartedCase, executions, finish_case, outputs_that_differ, start_case
+from maxpool_check.running.case_run import (
+    StartedCase,
+    executions,
+    finish_case,
+    oracle_to_compare,
+    outputs_that_differ,
+    start_case,
+)
 from maxpool_check.running.pool import Pool, PoolLost, inherited, resource
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
@@ -154,17 +162,20 @@ class LocalExecutor:
         """The results of each case, in order; a few cases are submitted ahead."""
         targets = {session.profile.description.name: (session, FailureBudget()) for session in self.sessions}
         profiles = {name: session.profile.unversioned for name, (session, _) in targets.items()}
-        alike = {name: next(each for each in targets if profiles[each] == profiles[name]) for name in targets}
-        ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
+        first = {name: next(each for each in targets if profiles[each] == profiles[name]) for name in targets}
+        ahead: deque[tuple[Case, GraphOracle | Refused, dict[str, StartedCase]]] = deque()
         for case in cases:
-            started, plans = dict[str, StartedCase](), dict[str, list[VariantPlan]]()
+            # Computed once for all targets, and while their workers are busy.
+            oracle = case.oracle()
+            started, plans = dict[str, StartedCase](), dict[tuple[str, bool], list[VariantPlan]]()
             for name, (session, budget) in targets.items():
                 if name in given_up or budget.given_up is not None:
                     continue
-                if (first := alike[name]) not in plans:
-                    plans[first] = plan(case, self._config.variants, session.profile)
-                started[name] = start_case(session, plans[first])
-            ahead.append((case, started))
+                compared = oracle_to_compare(session, case, oracle)
+                if (alike := (first[name], compared is None)) not in plans:
+                    plans[alike] = plan(case, self._config.variants, session.profile, compared)
+                started[name] = start_case(session, plans[alike])
+            ahead.append((case, oracle, started))
             if len(ahead) > CASES_AHEAD:
                 yield _finished(*ahead.popleft(), targets)
         while ahead:
@@ -207,14 +218,11 @@ class LocalExecutor:
 
 
 def _finished(
-    case: Case, started: Mapping[str, StartedCase], targets: Mapping[str, tuple[TargetSession, FailureBudget]]
+    case: Case,
+    oracle: GraphOracle | Refused,
+    started: Mapping[str, StartedCase],
+    targets: Mapping[str, tuple[TargetSession, FailureBudget]],
 ) -> CaseResults:
-    # Computed once for all targets, and while their workers are busy.
-    oracle = case.oracle()
-    if isinstance(oracle, Oracle):
-        # What goes wrong here does so again, and as an error of each execution, in the judge.
-        with contextlib.suppress(Exception):
-            _ = oracle.pooled
     results = dict.fromkeys(targets, TargetResult())
     for name, started_case in started.items():
         session, budget = targets[name]

@@ -179,7 +179,7 @@ class ProtocolCheck:
         if (step := self._revive(name)) is not None:
             return None, step
         assert self._worker is not None
-        self._worker.write(sent, self._seconds)
+        self._worker.write(sent)
         line, nothing = self._read()
         if nothing:
             self._close()
@@ -252,7 +252,7 @@ class ProtocolCheck:
         assert self._worker is not None
         numbers = self._number + 1, self._number + 2
         self._number += 2
-        self._worker.write(b"".join(map(request.line, numbers)), self._seconds)
+        self._worker.write(b"".join(map(request.line, numbers)))
         for number in numbers:
             line, nothing = self._read()
             mistake = nothing or outcome_and_mistake(line, number)[1]

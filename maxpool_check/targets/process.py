@@ -3,11 +3,11 @@
 import contextlib
 import json
 import os
-import queue
+import select
 import signal
 import subprocess
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,28 +15,17 @@ from typing import Any
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.targets.launching import launch
 from maxpool_check.targets.mistakes import about_line
-from maxpool_check.targets.protocol import (
-    line_of,
-    message_of,
-    outcome_of,
-    parsed,
-    parsed_message,
-    text_of,
-    without_bytes,
-)
+from maxpool_check.targets.protocol import MOST_BYTES, Request, outcome_of, parsed, text_of
 from maxpool_check.targets.stderr import shown
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
 
-PIPE_BYTES = 2**15
-"""How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
-
 _STDERR_KEPT = 2**16
 
-_MOST_LINES = 16
-"""How many lines that nobody has read are kept: a worker that writes more than it is asked waits."""
+_CHUNK = 2**18
+"""How many bytes are read at once. A worker that writes more than is read waits."""
 
 _POLL_SECONDS = 0.2
 """How often to check that a process still exists: its pipes may be held open by a child."""
@@ -56,42 +45,45 @@ class RefusesOptions(CannotStart):
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
-    Requests may be written ahead while it works; their outcomes come in the same order.
+    Requests may be written ahead while it works; their outcomes come in the same order. Its pipes are read and written in the
+    thread that waits for a line, by one loop.
     """
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
-        heard: Callable[[str, bytes], None] = lambda *_: None, frames: bool = False, start_seconds: float = START_SECONDS,
+        heard: Callable[[str, bytes], None] = lambda *_: None, start_seconds: float = START_SECONDS,
     ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
         ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
-        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. ``frames``: it is a worker of
-        the tool, which may get frames, not only lines. ``start_seconds`` limit how long it takes to become ready. Raises
-        :class:`CannotStart`.
+        ``heard`` gets each line that it reads (``in``) and writes (``out``). ``start_seconds`` limit how long it takes to become
+        ready. Raises :class:`CannotStart`.
         """
         self._start_seconds = start_seconds
-        self._program, self._heard, self._frames = program[0], heard, frames
+        self._program, self._heard = program[0], heard
         try:
             self._launched = launch(program, memory, isolated=isolated)
         except OSError as error:
             raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
-        self._process = self._launched.process
-        self._lines: queue.Queue[tuple[float, bytes]] = queue.Queue(_MOST_LINES)
-        self._closed_pipe: str | None = None
-        self._ended = self._expired = False
+        self._process = process = self._launched.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin, self._stdout, self._stderr = (
+            each.fileno() for each in (process.stdin, process.stdout, process.stderr)
+        )
+        self._poll = select.poll()
+        for pipe, event in ((self._stdin, 0), (self._stdout, select.POLLIN), (self._stderr, select.POLLIN)):
+            os.set_blocking(pipe, False)
+            self._poll.register(pipe, event)
+        self._open = {self._stdin, self._stdout, self._stderr}
+        self._unwritten, self._unread, self._said = deque[memoryview](), bytearray(), bytearray()
+        self._ended = False
         self.executed, self.arrived = 0, 0.0
         """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
-        self._stderr = bytearray()
-        # Threads read, so that waiting can have a time limit on every operating system.
-        threading.Thread(target=self._read_lines, daemon=True).start()
-        self._reading_stderr = threading.Thread(target=self._read_stderr, daemon=True)
-        self._reading_stderr.start()
-        try:
-            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", start_seconds)
-        except BaseException:
-            self.close()
-            raise
+        self.seconds: Any = None
+        """How long the worker says that the last one took."""
+        self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n")
 
     @property
     def pid(self) -> int:
@@ -136,31 +128,14 @@ class Worker:
             f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{about_line(line)}'
         )
 
-    def write(self, line: bytes, seconds: float) -> None:
-        """Send a request. It does not block if this line and those without an outcome fit into a pipe.
-
-        Raises :class:`CannotStart` if a program that must be ready before never became so.
-        """
-        stream = self._process.stdin
-        assert stream is not None
+    def write(self, line: bytes) -> None:
+        """Send a request. What its pipe does not take now is written while :meth:`next_line` waits."""
         self._heard("in", line)
-        # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
-        limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
-        if limit is not None:
-            # A runtime that takes long to import reads nothing until it is ready.
-            _ = self.description
-            limit.start()
-        try:
-            stream.write(line)
-            stream.flush()
-        except OSError:
-            # What the worker has written can still be read; its death is noticed after that.
-            self._closed_pipe = "stdin"
-        finally:
-            if limit is not None:
-                limit.cancel()
+        if self._stdin in self._open:
+            self._unwritten.append(memoryview(line))
+            self.exchange(0)
 
-    def read(self, number: int, seconds: float) -> Outcome:
+    def read(self, number: int, seconds: float, request: Request | None = None) -> Outcome:
         """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
 
         Raises :class:`CannotStart` if the program never became ready.
@@ -169,29 +144,27 @@ class Worker:
         line = b""
         try:
             # After the pipe is closed, there is only what was written before.
-            line = self.next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
+            line = self.next_line(seconds if self._stdin in self._open else _EXIT_SECONDS)
             if not line:
-                return TimedOut(seconds) if self._expired else self.death()
-            message = parsed_message(line) if self._frames else parsed(line)
-            outcome = outcome_of(message, number)
+                return self.death()
+            message = parsed(line)
+            outcome = outcome_of(message, number, request.permitted if request is not None else ())
         except TimeoutError:
-            if self._closed_pipe:
+            if self._stdin not in self._open:
                 return self.death()
             self.end()
             return TimedOut(seconds)
         except Exception as error:
             # Whatever a program writes, it does not end the run.
             self.end()
-            return Failed(f"the worker broke the protocol: {text_of(error)}{about_line(without_bytes(line))}")
+            return Failed(f"the worker broke the protocol: {text_of(error)}{about_line(line)}")
         self.executed += 1
+        self.seconds = message.get("seconds")
         return outcome
 
     def end_input(self) -> None:
         """Close its stdin: a program that speaks the protocol ends."""
-        with contextlib.suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-        self._closed_pipe = "stdin"
+        self._close(self._stdin)
 
     def end(self) -> None:
         """Kill the process and all that it has started. From any thread."""
@@ -199,7 +172,7 @@ class Worker:
         self._launched.end()
 
     def close(self) -> None:
-        """End it and close its pipes. From the thread that reads."""
+        """End it and close its pipes. From the thread that uses it."""
         self.end()
         try:
             self._process.wait(_EXIT_SECONDS)
@@ -207,65 +180,86 @@ class Worker:
             # The guard was stopped: what it guards ends with it.
             self._process.kill()
             self._process.wait()
-        for stream in (self._process.stdin, self._launched.lifeline):
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            self._close(pipe)
+        self._launched.lifeline.close()
 
-    def _expire(self) -> None:
-        self._expired = True
-        self.end()
+    def _close(self, pipe: int) -> None:
+        if pipe in self._open:
+            self._open.remove(pipe)
+            self._poll.unregister(pipe)
+            for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if stream is not None and not stream.closed and stream.fileno() == pipe:
+                    with contextlib.suppress(OSError):
+                        stream.close()
 
-    def _read_lines(self) -> None:
-        """Read lines until the end of the stream, which is an empty line in the queue. In a thread of its own."""
-        stream = self._process.stdout
-        assert stream is not None
-        with contextlib.suppress(OSError, ValueError):
-            while line := message_of(stream) if self._frames else line_of(stream):
-                self._heard("out", line)
-                if not self._put(line):
-                    break
-        self._put(b"")
-        stream.close()
+    def exchange(self, seconds: float) -> None:
+        """Write and read what the pipes take and have; wait at most so many seconds for the first of it."""
+        if self._stdin in self._open:
+            self._poll.modify(self._stdin, select.POLLOUT if self._unwritten else 0)
+        for pipe, event in self._poll.poll(seconds * 1000):
+            if pipe == self._stdin:
+                self._write_pending()
+                if event & (select.POLLERR | select.POLLHUP):
+                    # What the worker has written can still be read; its death is noticed after that.
+                    self._close(self._stdin)
+            elif content := self._content_of(pipe):
+                if pipe == self._stdout:
+                    self._unread += content
+                    self.arrived = time.monotonic()
+                else:
+                    self._said += content
+                    del self._said[_STDERR_KEPT:-_STDERR_KEPT]
 
-    def _put(self, line: bytes) -> bool:
-        """Queue a line, as soon as there is room; False if the process has ended."""
-        arrived = time.monotonic()
-        while True:
-            with contextlib.suppress(queue.Full):
-                self._lines.put((arrived, line), timeout=_POLL_SECONDS)
-                return True
-            if self._ended:
-                return False
+    def _write_pending(self) -> None:
+        try:
+            while self._unwritten:
+                written = os.write(self._stdin, self._unwritten[0])
+                self._unwritten[0] = self._unwritten[0][written:]
+                if not self._unwritten[0]:
+                    self._unwritten.popleft()
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unwritten.clear()
+            self._close(self._stdin)
 
-    def _read_stderr(self) -> None:
-        """Read stderr until its end, and keep the beginning and the end of it. In a thread of its own."""
-        stream = self._process.stderr
-        assert stream is not None
-        while chunk := os.read(stream.fileno(), _STDERR_KEPT):
-            self._stderr += chunk
-            del self._stderr[_STDERR_KEPT:-_STDERR_KEPT]
-        stream.close()
+    def _content_of(self, pipe: int) -> bytes:
+        """What a pipe has; at its end it is closed."""
+        try:
+            content = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            content = b""
+        if not content:
+            self._close(pipe)
+        return content
 
     def next_line(self, seconds: float) -> bytes:
         """The next line, b"" at the end. Raises ``TimeoutError``."""
-        left = seconds
+        left, searched = seconds, 0
         while True:
-            step = min(_POLL_SECONDS, left)
-            try:
-                self.arrived, line = self._lines.get(timeout=step)
+            end = self._unread.find(b"\n", searched)
+            searched = len(self._unread)
+            if end >= 0 or searched > MOST_BYTES or (searched and self._stdout not in self._open):
+                line = bytes(self._unread[: end + 1] if end >= 0 else self._unread)
+                del self._unread[: len(line)]
+                self._heard("out", line)
                 return line
-            except queue.Empty:
-                # Counted by steps: while this process is stopped, nobody's time runs out.
-                left -= step
-            if self._process.poll() is not None:
-                # A child may hold the pipe open.
-                with contextlib.suppress(queue.Empty):
-                    self.arrived, line = self._lines.get(timeout=_POLL_SECONDS)
-                    return line
+            if self._stdout not in self._open:
                 return b""
             if left <= 0:
                 raise TimeoutError
+            before = time.monotonic()
+            self.exchange(min(_POLL_SECONDS, left))
+            # Counted by steps: while this process is stopped, nobody's time runs out.
+            left -= min(time.monotonic() - before, _POLL_SECONDS)
+            if len(self._unread) == searched and self._process.poll() is not None:
+                # A child may hold the pipe open.
+                self.exchange(_POLL_SECONDS)
+                if len(self._unread) == searched:
+                    self._close(self._stdout)
 
     def death(self) -> Crashed | Failed:
         """How the process ended."""
@@ -273,11 +267,15 @@ class Worker:
             status = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.end()
-            return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
+            return Failed(
+                f"the worker broke the protocol: it closed its {'stdout' if self._stdin in self._open else 'stdin'}"
+            )
         self._ended = True
         # Only where the guard cannot find all that the process has started may something still hold it open.
-        self._reading_stderr.join(_EXIT_SECONDS)
+        left = _EXIT_SECONDS
+        while self._stderr in self._open and left > 0:
+            before = time.monotonic()
+            self.exchange(_POLL_SECONDS)
+            left -= time.monotonic() - before
         name = next((each.name for each in signal.Signals if each == -status), f"signal {-status}")
-        return Crashed(
-            f"exited with status {status}" if status >= 0 else f"killed by {name}", shown(bytes(self._stderr))
-        )
+        return Crashed(f"exited with status {status}" if status >= 0 else f"killed by {name}", shown(bytes(self._said)))

@@ -1,32 +1,25 @@
 """The messages to and from a worker, as JSON objects: ``docs/kernel.md`` describes the protocol.
 
-The tool's own workers also speak in *frames*: a line of JSON that begins with ``{"bytes": N``, and as many bytes, of the model and
-of each tensor; the line has the number of bytes of each where others have base64. A result is a frame if its request is one.
+A worker of the tool may get the digests of ``permitted`` outputs, and says with ``match`` which of them it returns.
 """
 
 import base64
 import codecs
 import json
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.targets.mistakes import in_inferred, in_message
-from maxpool_check.targets.worker.messages import decode, encode, fill, frame
+from maxpool_check.targets.worker.messages import decode, digest, encode
 
 MOST_BYTES = 2**30
 """The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
-
-_CHUNK = 2**20
-"""How much of a frame is read at once: only what has come takes memory, whatever its line claims."""
-
-_FRAME = re.compile(rb'\{"bytes": (\d{1,20})[,}]')
 
 MOST_TEXT = 4096
 """The most characters that are kept of a message of a program."""
@@ -39,7 +32,8 @@ class Request:
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
     told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model;
-    ``feeds_input``: X is an input of it, not an initializer.
+    ``feeds_input``: X is an input of it, not an initializer. ``permitted`` are outputs as the runtime may return them, by which the
+    worker compares its own.
     """
 
     X: np.ndarray
@@ -52,6 +46,7 @@ class Request:
     fresh: bool = False
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
+    permitted: tuple[Mapping[str, np.ndarray], ...] = ()
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -60,20 +55,11 @@ class Request:
 
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
-        inputs = {name: encode(value) for name, value in self.inputs.items()}
-        message = self._message(number, base64.b64encode(self.model).decode(), inputs)
-        return json.dumps(message).encode() + b"\n"
-
-    def frame(self, number: int) -> bytes:
-        """The request as a frame with this ``id``."""
-        return frame(self._message(number, len(self.model), {}), "inputs", self.inputs, self.model)
-
-    def _message(self, number: int, model: object, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        message = {
+        message: dict[str, Any] = {
             "id": number,
-            "model": model,
+            "model": base64.b64encode(self.model).decode(),
             "attributes": dict(self.attributes),
-            "inputs": inputs,
+            "inputs": {name: encode(value) for name, value in self.inputs.items()},
             "outputs": list(self.outputs),
         }
         if self.setting is not None:
@@ -82,52 +68,44 @@ class Request:
             message["spec"] = self.spec
         if self.fresh:
             message["fresh"] = True
-        return message
+        if self.permitted:
+            message["permitted"] = [digest(dict(outputs)) for outputs in self.permitted]
+        return json.dumps(message).encode() + b"\n"
 
 
-def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
-    """The outcome that a message reports of the request with this ``id``.
+def outcome_of(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]] = ()) -> Outcome:
+    """The outcome that a message reports of the request with this ``id`` and these ``permitted`` outputs.
 
     Raises ``ValueError`` for a message that breaks the protocol, with the key that is wrong and what is allowed.
     """
     try:
-        return _outcome(message, number)
+        return _outcome(message, number, permitted)
     except Exception as error:
         # Only now, because every outcome of a run comes this way.
-        raise ValueError(in_message(_as_in_line(message), number) or f"{type(error).__name__}: {error}") from error
+        raise ValueError(in_message(message, number) or f"{type(error).__name__}: {error}") from error
 
 
-def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
+def _outcome(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]]) -> Outcome:
     # To Python, true equals 1.
     if isinstance(message["id"], bool) or message["id"] != number:
         raise ValueError("another id")
-    if message["type"] == "result":
-        outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
-        return Returned(outputs, message.get("provider"))
-    if message["type"] == "shapes":
-        return Inferred({name: _inferred(output) for name, output in message["outputs"].items()})
-    if message["type"] == "accepted":
-        return Accepted()
-    if message["type"] == "refusal":
-        return RefusedByTarget(text_of(message["status"]), text_of(message["message"]))
-    if message["type"] == "unable":
-        return NotExecuted(text_of(message["message"]))
-    if message["type"] == "failed":
-        return Failed(text_of(message["message"]))
+    match message["type"]:
+        case "match" if permitted:
+            return Returned(permitted[message["set"]], message.get("provider"), permitted=message["set"])
+        case "result":
+            outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
+            return Returned(outputs, message.get("provider"))
+        case "shapes":
+            return Inferred({name: _inferred(output) for name, output in message["outputs"].items()})
+        case "accepted":
+            return Accepted()
+        case "refusal":
+            return RefusedByTarget(text_of(message["status"]), text_of(message["message"]))
+        case "unable":
+            return NotExecuted(text_of(message["message"]))
+        case "failed":
+            return Failed(text_of(message["message"]))
     raise ValueError("another type")
-
-
-def _as_in_line(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message with base64 where that of a frame has bytes."""
-    outputs = message.get("outputs")
-    if not isinstance(outputs, dict):
-        return message
-    in_base64 = {
-        name: {**tensor, "data": base64.b64encode(tensor["data"]).decode()}
-        for name, tensor in outputs.items()
-        if isinstance(tensor, dict) and isinstance(tensor.get("data"), memoryview)
-    }
-    return {**message, "outputs": {**outputs, **in_base64}}
 
 
 def _inferred(output: Mapping[str, Any]) -> InferredOutput:
@@ -164,50 +142,6 @@ def without_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {without_surrogates(name): without_surrogates(entry) for name, entry in value.items()}
     return [without_surrogates(entry) for entry in value] if isinstance(value, list) else value
-
-
-def line_of(stream: IO[bytes]) -> bytes:
-    """The next line of a program, cut where :func:`parsed` rejects it as too long; b"" at the end."""
-    return stream.readline(MOST_BYTES + 1)
-
-
-def message_of(stream: IO[bytes]) -> bytes:
-    """The next line or frame of a worker of the tool, as much of it as comes; b"" at the end."""
-    line = line_of(stream)
-    match = _FRAME.match(line)
-    left = int(match[1]) if match is not None and line.endswith(b"\n") else 0
-    if not 0 < left <= MOST_BYTES:
-        return line
-    parts = [line]
-    while left and (part := stream.read(min(left, _CHUNK))):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
-
-
-def without_bytes(content: bytes) -> bytes:
-    """The line of a frame, or a line."""
-    return content[: content.find(b"\n") + 1] or content
-
-
-def parsed_message(content: bytes) -> dict[str, Any]:
-    """A line or a frame of a worker of the tool, as a JSON object with the bytes of the tensors. Raises ``ValueError``."""
-    if not _FRAME.match(content):
-        return parsed(content)
-    line = without_bytes(content)
-    message = parsed(line)
-    size, contents = message["bytes"], memoryview(content)[len(line) :]
-    if size > MOST_BYTES:
-        raise ValueError(f"a frame of more than {MOST_BYTES} bytes")
-    if len(contents) != size:
-        raise ValueError(f"a frame ends too early, after {len(contents)} of {size} bytes")
-    try:
-        fill(message["outputs"].values(), contents)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"a frame without outputs that say how many bytes each has ({type(error).__name__}: {error})"
-        ) from error
-    return message
 
 
 def _where(error: json.JSONDecodeError) -> str:

@@ -35,8 +35,13 @@ from maxpool_check.targets.target import TargetProfile, smallest_request
 from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
 
 
-def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
-    """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
+def plan(
+    case: Case, variants: Collection[Variant], target: TargetProfile, oracle: GraphOracle | None = None
+) -> list[VariantPlan]:
+    """How a case is executed on a target, in those of the variants that apply to it, in order of execution.
+
+    ``oracle`` is that of the case if its worker is to compare the outputs.
+    """
     plans = []
     for variant in case.variants(variants):
         if variant.variation is NHWC_MAXPOOL and not nhwc_maxpool.has_operator(target.description):
@@ -51,12 +56,26 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
                 parts = [_in_domain(case, variant, target)]
             else:
                 parts = [_translated(part, variant, target) for part in cases(case, variant.variation)]
+            if oracle is not None and len(parts) == 1:
+                parts = [_with_permitted(parts[0], oracle)]
             plans.append(VariantPlan(case, variant, tuple(parts)))
         except NotExpressible as error:
             plans.append(VariantPlan(case, variant, not_executed=NotExecuted(str(error))))
         except _Unclaimed as error:
             plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
     return plans
+
+
+def _with_permitted(planned: PlannedRequest, oracle: GraphOracle) -> PlannedRequest:
+    """The request with the outputs that the document permits, as the target would return them, if it has them so."""
+    names, returned = planned.request.outputs, planned.translation.returned
+    sets = [{name: returned(name, outputs[name]) for name in names} for outputs in oracle.permitted]
+    permitted = tuple(
+        {name: tensor for name, tensor in outputs.items() if tensor is not None}
+        for outputs in sets
+        if all(tensor is not None for tensor in outputs.values())
+    )
+    return replace(planned, request=replace(planned.request, permitted=permitted))
 
 
 def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:

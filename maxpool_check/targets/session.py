@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from time import monotonic
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
-from maxpool_check.targets.process import PIPE_BYTES, CannotStart, Worker
+from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target, TargetProfile
 
@@ -43,8 +43,7 @@ class TargetSession:
         for request in requests:
             self._submitted += 1
             numbers.append(self._submitted)
-            line = (request.frame if self.target.frames else request.line)(self._submitted)
-            self._waiting.append((self._submitted, request, line))
+            self._waiting.append((self._submitted, request, request.line(self._submitted)))
         try:
             self._write_ahead()
         except BaseException:
@@ -113,7 +112,7 @@ class TargetSession:
         return self._worker
 
     def _write_ahead(self) -> None:
-        """Write as many requests as the worker can take without blocking; fail them if no worker can be started."""
+        """Write the requests, of which the worker takes as many as it can; fail them if no worker can be started."""
         if not self._written and self._worker is not None and not self._worker.alive:
             self._close_worker()
         while self._waiting and self.failure is None and self._may_write():
@@ -121,7 +120,7 @@ class TargetSession:
                 number, _, line = self._waiting[0]
                 # Before it is written: the worker may be faster than this process.
                 self._written_at[number] = monotonic()
-                self._start().write(line, self.target.seconds)
+                self._start().write(line)
                 self._written.append(self._waiting.popleft())
             except CannotStart as error:
                 self.failure = error
@@ -135,10 +134,8 @@ class TargetSession:
     def _may_write(self) -> bool:
         if not self._written:
             return True
-        _, request, line = self._waiting[0]
-        if request.excluded or self._written[-1][1].excluded:
-            return False
-        return len(line) + sum(len(written) for _, _, written in self._written) <= PIPE_BYTES
+        _, request, _ = self._waiting[0]
+        return not (request.excluded or self._written[-1][1].excluded)
 
     def _read_next(self) -> None:
         number, request, line = self._written[0]
@@ -147,14 +144,17 @@ class TargetSession:
             _ = worker.description
             # A worker begins when it is ready, or has written the outcome before this one.
             began = max(self._written_at.pop(number), worker.arrived)
-            outcome = worker.read(number, self.target.seconds)
+            outcome = worker.read(number, self.target.seconds, request)
         except CannotStart as error:
             self.failure = self.target.cannot_start(error)
             return
         # Without a line, the wait itself came to an end.
         seconds = (worker.arrived if worker.arrived > began else monotonic()) - began
+        if self.target.is_own and isinstance(worker.seconds, float) and not isinstance(outcome, (Crashed, TimedOut)):
+            # This process may have been busy when the line came.
+            seconds = worker.seconds
         if isinstance(outcome, Crashed) and worker.executed:
-            outcome = self._alone(number, line, outcome)
+            outcome = self._alone(number, request, line, outcome)
         self._written.popleft()
         self._outcomes[number] = outcome, seconds
         died = isinstance(outcome, (Crashed, TimedOut, Failed)) and not worker.alive
@@ -165,13 +165,13 @@ class TargetSession:
             self._waiting.extendleft(reversed(self._written))
             self._written.clear()
 
-    def _alone(self, number: int, line: bytes, crash: Crashed) -> Outcome:
+    def _alone(self, number: int, request: Request, line: bytes, crash: Crashed) -> Outcome:
         """Execute a request again in a new worker: it shows whether an earlier request may have caused the crash."""
         self._close_worker()
         try:
             worker = self._start()
-            worker.write(line, self.target.seconds)
-            outcome = worker.read(number, self.target.seconds)
+            worker.write(line)
+            outcome = worker.read(number, self.target.seconds, request)
         except CannotStart:
             self._close_worker()
             return crash

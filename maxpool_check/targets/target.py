@@ -91,11 +91,13 @@ class Target:
         self.npm_folder: Path | None = None
         # A program of the user has as long to start as for one execution; a runtime has to be imported first.
         self._start_seconds = seconds if name.program is not None else START_SECONDS
-        self.frames = name.program is None and transcript is None
-        """Whether its workers get frames: they are the tool's own, and no transcript is to have lines."""
+        self.is_own = name.program is None
+        """Whether its workers are programs of the tool."""
+        self.compares = name.is_released and transcript is None
+        """Whether its workers compare outputs with permitted ones: they are not the user's, and no transcript is to have all outputs."""
         if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
             self.npm_folder = self._made_by_npm(source)
-            self.frames = False
+            self.compares = False
         elif name.version is not None:
             runtime = RUNTIMES[name.runtime]
             self.python = self._python(runtime.distribution, name.version, runtime.besides, source)
@@ -187,7 +189,7 @@ class Target:
                 }
         try:
             return Worker(
-                program, options, isolated=isolated, memory=self._memory, frames=self.frames,
+                program, options, isolated=isolated, memory=self._memory,
                 start_seconds=self._start_seconds, **self._heard(),
             )  # fmt: skip
         except CannotStart as error:
@@ -275,7 +277,7 @@ class Target:
         for opset in range(NEWEST, 7, -1):
             spec = None if self.name.is_released else specification(f"onnx-{opset}").name
             request = replace(smallest_request(opset), spec=spec)
-            worker.write(request.line(opset), self._start_seconds)
+            worker.write(request.line(opset))
             outcome = worker.read(opset, self._start_seconds)
             if isinstance(outcome, (Returned, Inferred, Accepted)):
                 return opset

@@ -63,6 +63,14 @@ class Translation:
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
 
+    def returned(self, name: str, tensor: np.ndarray) -> np.ndarray | None:
+        """An output of the case as the runtime returns it, of which :meth:`output` makes it; None where Indices are converted."""
+        if name == "Indices" and (self.numbering is not None or self.index_dtype != "int64"):
+            return None
+        if self.source is self.target or tensor.ndim < 3:
+            return tensor
+        return np.ascontiguousarray(self.target.from_core(self.source.to_core(tensor)))
+
     def inferred(self, name: str, output: InferredOutput) -> InferredOutput:
         """What a runtime infers of an output, as :meth:`output` would have it."""
         dtype, shape = output.dtype, output.shape

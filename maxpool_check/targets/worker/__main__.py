@@ -1,8 +1,8 @@
 """The worker's loop: one message in, one message out, until stdin ends.
 
 Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``ADAPTER`` a dot and its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
-``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. A message is a line of JSON; a request may be a
-frame, which begins with how many bytes follow its line, and then a result is one.
+``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. A request may name ``permitted`` outputs by their
+digests: of a result with such outputs, ``match`` says which ``set`` of them it is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import json
 import os
 import platform
 import sys
+import time
 from typing import Any
 
 import numpy as np
 
-from .messages import decode, encode, fill, frame
+from .messages import decode, digest, encode
 from .processor import processor
 
 PROTOCOL = 1
@@ -70,17 +71,13 @@ def main() -> None:
     )
     for line in requests:
         request = json.loads(line)
-        size = request.pop("bytes", None)
-        contents = requests.read(size or 0)
         try:
-            if size is None:
-                request["model"] = base64.b64decode(request["model"])
-            else:
-                length = request["model"]
-                request["model"] = contents[:length]
-                fill(request["inputs"].values(), memoryview(contents)[length:])
+            request["model"] = base64.b64decode(request["model"])
             inputs = {name: decode(tensor) for name, tensor in request["inputs"].items()}
-            message = _message(request["id"], adapter.run(request, inputs), is_frame=size is not None)
+            began = time.monotonic()
+            outcome = adapter.run(request, inputs)
+            outcome["seconds"] = time.monotonic() - began
+            message = _line(_message(request, outcome))
         except Exception as error:
             message = _line({"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"})
         send(message)
@@ -90,14 +87,15 @@ def _line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def _message(number: int, outcome: dict[str, Any], is_frame: bool) -> bytes:
-    """The message of an outcome; of a result, a frame or a line."""
+def _message(request: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
+    """The message of an outcome: outputs that are among the permitted ones are named by their number."""
     if outcome["type"] != "result":
-        return _line({"id": number, **outcome})
+        return {"id": request["id"], **outcome}
     outputs = outcome.pop("outputs")
-    if is_frame:
-        return frame({"id": number, **outcome}, "outputs", outputs)
-    return _line({"id": number, **outcome, "outputs": {name: encode(value) for name, value in outputs.items()}})
+    permitted = request.get("permitted")
+    if permitted and (found := digest(outputs)) in permitted:
+        return {"id": request["id"], **outcome, "type": "match", "set": permitted.index(found)}
+    return {"id": request["id"], **outcome, "outputs": {name: encode(value) for name, value in outputs.items()}}
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """The messages about a request, and tensors as JSON.
 
 A tensor is its dtype,
-shape, and bytes (row-major, little-endian) in base64; in a frame their number, and they follow. bfloat16 is not a dtype of
+shape, and bytes (row-major, little-endian) in base64. bfloat16 is not a dtype of
 numpy: where ml_dtypes is not installed it is read as uint16.
 """
 
 from __future__ import annotations
 
 import base64
-import json
+import hashlib
 import math
 from functools import lru_cache
 from typing import Any, Iterable
@@ -73,33 +73,16 @@ def encode(value: Any) -> dict[str, Any]:
     return {**tensor, "data": None if content is None else base64.b64encode(content).decode()}
 
 
-def frame(message: dict[str, Any], part: str, tensors: dict[str, Any], first: bytes = b"") -> bytes:
-    """A message with these tensors as its ``part``: a line of JSON that says how many bytes follow, and the bytes.
-
-    ``first`` are those before the tensors'.
-    """
-    described = {name: _described(value) for name, value in tensors.items()}
-    contents = b"".join([first, *(content for _, content in described.values() if content is not None)])
-    sizes = {
-        name: {**tensor, "data": None if content is None else len(content)}
-        for name, (tensor, content) in described.items()
-    }
-    return json.dumps({"bytes": len(contents), **message, part: sizes}).encode() + b"\n" + contents
-
-
-def fill(tensors: Iterable[dict[str, Any]], contents: Any) -> None:
-    """Put the bytes of a frame in the place of their numbers. Raises ``ValueError`` for numbers that are not theirs."""
-    begin = 0
-    for tensor in tensors:
-        size = tensor["data"]
-        if size is None:
-            continue
-        if type(size) is not int or not 0 <= size <= len(contents) - begin:
-            raise ValueError(f"a tensor of {size} bytes in a frame that has {len(contents) - begin} more")
-        tensor["data"] = contents[begin : begin + size]
-        begin += size
-    if begin != len(contents):
-        raise ValueError(f"a frame with {len(contents) - begin} bytes that no tensor has")
+def digest(tensors: dict[str, Any]) -> str:
+    """The SHA-256 of several outputs together: of their names, dtypes, shapes and bytes; empty if one is no tensor."""
+    sha = hashlib.sha256()
+    for name, value in sorted(tensors.items()):
+        tensor, content = _described(value)
+        if content is None:
+            return ""
+        sha.update(f"{name} {tensor['dtype']} {tensor['shape']} ".encode())
+        sha.update(content)
+    return sha.hexdigest()
 
 
 def _described(value: Any) -> tuple[dict[str, Any], bytes | None]:
@@ -115,7 +98,7 @@ def _described(value: Any) -> tuple[dict[str, Any], bytes | None]:
 
 
 def decode(tensor: dict[str, Any]) -> Any:
-    """The tensor of a JSON object, or of one in a frame; writable, since kernels may change it."""
+    """The tensor of a JSON object; writable, since kernels may change it."""
     name, shape = tensor["dtype"], tuple(tensor["shape"])
     if min(shape, default=0) < 0:
         raise ValueError(f"a tensor of the shape {shape}")
@@ -124,9 +107,7 @@ def decode(tensor: dict[str, Any]) -> Any:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
     little, native = _dtype_to_read(name)
-    data = tensor["data"]
-    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
-    return np.frombuffer(content, little).reshape(shape).astype(native)
+    return np.frombuffer(base64.b64decode(tensor["data"], validate=True), little).reshape(shape).astype(native)
 
 
 # Thousands of requests have tensors of the same few dtypes.
