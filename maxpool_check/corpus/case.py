@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Reason, Refused, Specification
+
+
+_FEW_CELLS = 1024
+"""What is computed of X of so many cells is kept for some thousand cases."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +112,8 @@ class Case:
 
     @property
     def graph(self) -> MaxPoolGraph:
-        """The graph of the case. Not cached: it holds X."""
-        return MaxPoolGraph(self.X.tensor(), self.context, self.specification, self.attributes, self.policies)
+        """The graph of the case."""
+        return _graph_of(self)
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -145,15 +149,15 @@ class Case:
         )
 
     def oracle(self) -> GraphOracle | Refused:
-        """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not cached: it is large."""
-        return GraphOracle.of(self.graph) if isinstance(self.resolved, Pooling) else self.resolved
+        """What judges the outputs: the oracle, or the refusal if the document excludes the graph."""
+        return _oracle_of(self) if isinstance(self.resolved, Pooling) else self.resolved
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
         if not isinstance(self.resolved, Pooling) or not self.context.has_nodes:
             return self.entering.dtype
         # Under every interpretation that the document leaves open.
-        return GraphOracle.of(self.graph).check_exact().dtype
+        return _oracle_of(self).check_exact().dtype
 
     @property
     def is_exact(self) -> bool:
@@ -179,6 +183,24 @@ class Case:
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         digest.update(self.X.tensor().tobytes())
         return digest.hexdigest()
+
+
+def _new_oracle(case: Case) -> GraphOracle:
+    return GraphOracle.of(_graph_of(case))
+
+
+# A case is compared with the reference as it is read, executed, and looked at once more at the end of a run.
+_oracle_of_few_cells = lru_cache(4096)(_new_oracle)
+_oracle_of_many_cells = lru_cache(4)(_new_oracle)
+
+
+def _oracle_of(case: Case) -> GraphOracle:
+    return (_oracle_of_few_cells if case.X.size <= _FEW_CELLS else _oracle_of_many_cells)(case)
+
+
+@lru_cache(4)
+def _graph_of(case: Case) -> MaxPoolGraph:
+    return MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
 
 
 def disagreements(case: Case, *, of_document: bool = True) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,11 @@ class GraphOracle(Oracle):
             **{name: self.graph.flow[number] for name, number in sides.items() if number is not None},
             **({BEHIND: self.plain.outputs["Y"]} if BEHIND in sides else {}),
         }
+
+    @cached_property
+    def judged(self) -> dict[tuple[int, tuple[str, ...]], Any]:
+        """What the judge has made of :attr:`permitted` outputs, by their number and the names of those requested."""
+        return {}
 
     @cached_property
     def permitted(self) -> tuple[Mapping[str, np.ndarray], ...]:

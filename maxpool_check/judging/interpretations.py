@@ -57,6 +57,9 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
+    if len(np.unique(oracle.core)) == oracle.core.size:
+        # No two cells are equal.
+        return ()
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
     first = oracle.choices[0]
     tied = judged & (first != oracle.last)

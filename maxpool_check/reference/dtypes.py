@@ -33,7 +33,7 @@ def bits(values: np.ndarray) -> np.ndarray:
 
 def identical(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two tensors have the same dtype, shape and bits."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:

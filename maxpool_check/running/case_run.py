@@ -209,7 +209,7 @@ def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
     returned = {
         sha256: (name, each.outcome.outputs[name])
         for each in run.results.values()
-        if isinstance(each.outcome, Returned)
+        if isinstance(each.outcome, Returned) and each.outcome.permitted != 0
         for name, sha256 in each.outcome.digests.items()
     }
     expected = {}

@@ -1,6 +1,7 @@
 """A worker process: its start, its requests and outcomes, and its end."""
 
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -26,6 +27,9 @@ _STDERR_KEPT = 2**16
 
 _CHUNK = 2**18
 """How many bytes are read at once. A worker that writes more than is read waits."""
+
+_MOST_LINES = 64
+"""How many lines are written at once."""
 
 _POLL_SECONDS = 0.2
 """How often to check that a process still exists: its pipes may be held open by a child."""
@@ -78,7 +82,7 @@ class Worker:
             self._poll.register(pipe, event)
         self._open = {self._stdin, self._stdout, self._stderr}
         self._unwritten, self._unread, self._said = deque[memoryview](), bytearray(), bytearray()
-        self._ended = False
+        self._ended = self._polls_stdin = False
         self.executed, self.arrived = 0, 0.0
         """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
         self.seconds: Any = None
@@ -129,11 +133,15 @@ class Worker:
         )
 
     def write(self, line: bytes) -> None:
-        """Send a request. What its pipe does not take now is written while :meth:`next_line` waits."""
+        """Send a request, which is written by :meth:`flush`, and as its pipe takes it while :meth:`next_line` waits."""
         self._heard("in", line)
         if self._stdin in self._open:
             self._unwritten.append(memoryview(line))
-            self.exchange(0)
+
+    def flush(self) -> None:
+        """Write as much as the pipe takes now."""
+        if self._unwritten:
+            self._write_pending()
 
     def read(self, number: int, seconds: float, request: Request | None = None) -> Outcome:
         """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
@@ -195,8 +203,9 @@ class Worker:
 
     def exchange(self, seconds: float) -> None:
         """Write and read what the pipes take and have; wait at most so many seconds for the first of it."""
-        if self._stdin in self._open:
-            self._poll.modify(self._stdin, select.POLLOUT if self._unwritten else 0)
+        if self._stdin in self._open and self._polls_stdin != bool(self._unwritten):
+            self._polls_stdin = not self._polls_stdin
+            self._poll.modify(self._stdin, select.POLLOUT if self._polls_stdin else 0)
         for pipe, event in self._poll.poll(seconds * 1000):
             if pipe == self._stdin:
                 self._write_pending()
@@ -214,10 +223,11 @@ class Worker:
     def _write_pending(self) -> None:
         try:
             while self._unwritten:
-                written = os.write(self._stdin, self._unwritten[0])
-                self._unwritten[0] = self._unwritten[0][written:]
-                if not self._unwritten[0]:
-                    self._unwritten.popleft()
+                written = os.writev(self._stdin, list(itertools.islice(self._unwritten, _MOST_LINES)))
+                while self._unwritten and written >= len(self._unwritten[0]):
+                    written -= len(self._unwritten.popleft())
+                if written:
+                    self._unwritten[0] = self._unwritten[0][written:]
         except BlockingIOError:
             pass
         except OSError:

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.targets.mistakes import in_inferred, in_message
-from maxpool_check.targets.worker.messages import decode, digest, encode
+from maxpool_check.targets.worker.messages import decode, described_tensor, digest, encode
 
 MOST_BYTES = 2**30
 """The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
@@ -55,11 +56,25 @@ class Request:
 
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
+        inputs = {name: encode(value) for name, value in self.inputs.items()}
+        return self._line(number, base64.b64encode(self.model).decode(), inputs)
+
+    def line_and_bytes(self, number: int) -> bytes:
+        """The request as a line of JSON with this ``id``, which says how many bytes of the model and of each input follow.
+
+        Workers of the tool take it: a large input takes a tenth of the time that base64 takes.
+        """
+        described = {name: described_tensor(value) for name, value in self.inputs.items()}
+        contents = [self.model, *(content or b"" for _, content in described.values())]
+        inputs = {name: {**tensor, "data": len(content or b"")} for name, (tensor, content) in described.items()}
+        return b"".join([self._line(number, len(self.model), inputs), *contents])
+
+    def _line(self, number: int, model: object, inputs: Mapping[str, Any]) -> bytes:
         message: dict[str, Any] = {
             "id": number,
-            "model": base64.b64encode(self.model).decode(),
+            "model": model,
             "attributes": dict(self.attributes),
-            "inputs": {name: encode(value) for name, value in self.inputs.items()},
+            "inputs": inputs,
             "outputs": list(self.outputs),
         }
         if self.setting is not None:
@@ -70,7 +85,7 @@ class Request:
             message["fresh"] = True
         if self.permitted:
             message["permitted"] = [digest(dict(outputs)) for outputs in self.permitted]
-        return json.dumps(message).encode() + b"\n"
+        return msgspec.json.encode(message) + b"\n"
 
 
 def outcome_of(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]] = ()) -> Outcome:

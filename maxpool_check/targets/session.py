@@ -43,7 +43,8 @@ class TargetSession:
         for request in requests:
             self._submitted += 1
             numbers.append(self._submitted)
-            self._waiting.append((self._submitted, request, request.line(self._submitted)))
+            line = (request.line_and_bytes if self.target.compares else request.line)(self._submitted)
+            self._waiting.append((self._submitted, request, line))
         try:
             self._write_ahead()
         except BaseException:
@@ -124,6 +125,8 @@ class TargetSession:
                 self._written.append(self._waiting.popleft())
             except CannotStart as error:
                 self.failure = error
+        if self._worker is not None:
+            self._worker.flush()
         if self.failure is not None:
             failed = Failed(f"could not be started again: {self.failure}", final=True)
             self._outcomes |= {number: (failed, 0.0) for number, _, _ in (*self._written, *self._waiting)}

@@ -1,7 +1,8 @@
 """The worker's loop: one message in, one message out, until stdin ends.
 
 Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``ADAPTER`` a dot and its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
-``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. A request may name ``permitted`` outputs by their
+``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. The bytes of the model and the
+inputs of a request may follow its line, which then has their numbers. A request may name ``permitted`` outputs by their
 digests: of a result with such outputs, ``match`` says which ``set`` of them it is.
 """
 
@@ -14,7 +15,7 @@ import os
 import platform
 import sys
 import time
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -72,7 +73,9 @@ def main() -> None:
     for line in requests:
         request = json.loads(line)
         try:
-            request["model"] = base64.b64decode(request["model"])
+            request["model"] = _bytes(request["model"], requests)
+            for tensor in request["inputs"].values():
+                tensor["data"] = _bytes(tensor["data"], requests)
             inputs = {name: decode(tensor) for name, tensor in request["inputs"].items()}
             began = time.monotonic()
             outcome = adapter.run(request, inputs)
@@ -81,6 +84,11 @@ def main() -> None:
         except Exception as error:
             message = _line({"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"})
         send(message)
+
+
+def _bytes(data: str | int, requests: IO[bytes]) -> bytes:
+    """The bytes of base64, or as many as follow the line."""
+    return base64.b64decode(data, validate=True) if isinstance(data, str) else requests.read(data)
 
 
 def _line(message: dict[str, Any]) -> bytes:

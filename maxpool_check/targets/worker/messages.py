@@ -69,7 +69,7 @@ class BFloat16:
 
 def encode(value: Any) -> dict[str, Any]:
     """The JSON of a tensor."""
-    tensor, content = _described(value)
+    tensor, content = described_tensor(value)
     return {**tensor, "data": None if content is None else base64.b64encode(content).decode()}
 
 
@@ -77,7 +77,7 @@ def digest(tensors: dict[str, Any]) -> str:
     """The SHA-256 of several outputs together: of their names, dtypes, shapes and bytes; empty if one is no tensor."""
     sha = hashlib.sha256()
     for name, value in sorted(tensors.items()):
-        tensor, content = _described(value)
+        tensor, content = described_tensor(value)
         if content is None:
             return ""
         sha.update(f"{name} {tensor['dtype']} {tensor['shape']} ".encode())
@@ -85,10 +85,10 @@ def digest(tensors: dict[str, Any]) -> str:
     return sha.hexdigest()
 
 
-def _described(value: Any) -> tuple[dict[str, Any], bytes | None]:
-    """The dtype and the shape of a tensor, and its bytes."""
+def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
+    """The dtype and the shape of a tensor, and its bytes; None if it is no tensor of numbers."""
     if isinstance(value, BFloat16):
-        tensor, content = _described(value.bits)
+        tensor, content = described_tensor(value.bits)
         return {**tensor, "dtype": "bfloat16"}, content
     array = np.asarray(value)
     name, little = _dtype_to_write(array.dtype)
@@ -98,7 +98,7 @@ def _described(value: Any) -> tuple[dict[str, Any], bytes | None]:
 
 
 def decode(tensor: dict[str, Any]) -> Any:
-    """The tensor of a JSON object; writable, since kernels may change it."""
+    """The tensor of a JSON object, with base64 or bytes; writable, since kernels may change it."""
     name, shape = tensor["dtype"], tuple(tensor["shape"])
     if min(shape, default=0) < 0:
         raise ValueError(f"a tensor of the shape {shape}")
@@ -107,7 +107,9 @@ def decode(tensor: dict[str, Any]) -> Any:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
     little, native = _dtype_to_read(name)
-    return np.frombuffer(base64.b64decode(tensor["data"], validate=True), little).reshape(shape).astype(native)
+    data = tensor["data"]
+    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
+    return np.frombuffer(content, little).reshape(shape).astype(native)
 
 
 # Thousands of requests have tensors of the same few dtypes.
