@@ -107,7 +107,7 @@ def releases(
     """
     try:
         low, high = (Version(text) if text else None for text in (first, last))
-        available = released(runtime.distribution, pre=pre, low=low, high=high, minors=minors)
+        available = released(runtime.distribution, pre=pre)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:

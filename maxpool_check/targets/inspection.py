@@ -52,7 +52,8 @@ class Inspection:
         """Begin it."""
         self._target = target
         self._processes: list[subprocess.Popen[bytes]] = []
-        for python, names in _pythons(target):
+        # A tool may be in the environment of the runtime.
+        for python, names in dict.fromkeys(_pythons(target)):
             # The worker's own start says so if there is no such program.
             with contextlib.suppress(OSError):
                 self._processes.append(start(python, names))

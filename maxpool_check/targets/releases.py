@@ -22,51 +22,44 @@ class NoReleases(RuntimeError):
     """The package index cannot be reached, or has no release for this Python."""
 
 
-def released(
-    distribution: str, *, pre: bool = False, source: WheelSource | None = None,
-    low: Version | None = None, high: Version | None = None, minors: bool = False,
-) -> list[Version]:  # fmt: skip
+def released(distribution: str, *, pre: bool = False, source: WheelSource | None = None) -> list[Version]:
     """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    Those that are not :func:`between` ``low`` and ``high`` may be left out, if some are; with ``minors`` those that are not among
-    the :func:`newest_of_minors`, too. They come from where environments are
-    installed from, or are those of the cache if nothing can be installed. ``source`` is by default that of the environment
-    variables. Raises :class:`NoReleases`.
+    They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source``
+    is by default that of the environment variables. Raises :class:`NoReleases`.
     """
     source = source or environments.wheel_source()
-    if distribution in OF_NPM:
-        try:
+    try:
+        if distribution in OF_NPM:
             return npm_environments.released(distribution, pre=pre, offline=source.offline)
-        except (CannotMake, OSError) as error:
-            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
-    if source.makes_nothing:
-        made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
-        if made:
-            return made
+        if not source.makes_nothing:
+            return _of_index(distribution, pre, source)
+    except (CannotMake, OSError) as error:
+        raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
+    made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
+    if not made:
         raise NoReleases(f"offline, and {cache()} has no environment of {distribution}")
+    return made
+
+
+def _of_index(distribution: str, pre: bool, source: WheelSource) -> list[Version]:
+    """The versions that uv finds. Raises :class:`NoReleases`, :class:`CannotMake` and ``OSError``."""
     versions: list[Version] = []
-    above = f">={low.public}" if low else ""
-    requirement = distribution + ",".join(filter(None, [above, _up_to(high) if high else ""]))
+    requirement = distribution
     # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
     while True:
-        try:
-            process = environments.run_uv(
-                *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
-                *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
-                *source.limits, *source.arguments,
-                stdin=requirement,
-            )  # fmt: skip
-        except (CannotMake, OSError) as error:
-            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
+        process = environments.run_uv(
+            *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
+            *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
+            *source.limits, *source.arguments,
+            stdin=requirement,
+        )  # fmt: skip
         if process.returncode == 0:
             version = process.stdout.strip().rpartition("==")[2]
             versions.append(Version(version))
-            below = f"<{_text(_minor(versions[-1]))}" if minors else f"<={version},!={version}"
-            requirement = f"{distribution}{below}" + (f",{above}" if above else "")
+            requirement = f"{distribution}<={version},!={version}"
         elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
             return versions[::-1]
-        elif low or high:
-            return released(distribution, pre=pre, source=source)
         else:
             reason = environments.explain(process.stderr, [distribution], source)
             raise NoReleases(f"cannot list the releases of {distribution}:\n{reason}")
@@ -81,40 +74,22 @@ def between(versions: Iterable[Version], low: Version | None, high: Version | No
     ]
 
 
+def _begins_with(version: Version, end: Version) -> bool:
+    """Whether the end of a range is of numbers alone, with which the version begins."""
+    has_numbers_alone = end.public == end.base_version
+    return has_numbers_alone and (version.epoch, version.release[: len(end.release)]) == (end.epoch, end.release)
+
+
 def newest_of_minors(versions: Iterable[Version]) -> list[Version]:
     """The newest release of each minor version: of those with the same first two numbers.
 
     A date behind them, as in 1.0.20261020, makes a minor version of its own.
     """
-    return list({_minor(version): version for version in sorted(versions)}.values())
-
-
-def _minor(version: Version) -> tuple[int, ...]:
-    dates = [place for place, number in enumerate(version.release) if number >= _FIRST_DATE]
-    return (version.epoch, *(*version.release, 0)[: max([1, *dates]) + 1])
-
-
-def _text(numbers: tuple[int, ...]) -> str:
-    """The version of an epoch and numbers."""
-    epoch, *others = numbers
-    return f"{epoch}!{'.'.join(map(str, others))}"
-
-
-def _begins_with(version: Version, end: Version) -> bool:
-    return _has_numbers_alone(end) and (version.epoch, version.release[: len(end.release)]) == (end.epoch, end.release)
-
-
-def _has_numbers_alone(version: Version) -> bool:
-    """Whether it is no pre-release or post-release."""
-    return version.public == version.base_version
-
-
-def _up_to(end: Version) -> str:
-    """What a requirement says of the end of a range."""
-    if not _has_numbers_alone(end):
-        return f"<={end.public}"
-    *numbers, last = end.release
-    return f"<{_text((end.epoch, *numbers, last + 1))}"
+    newest = {}
+    for version in sorted(versions):
+        dates = [place for place, number in enumerate(version.release) if number >= _FIRST_DATE]
+        newest[version.epoch, (*version.release, 0)[: max([1, *dates]) + 1]] = version
+    return list(newest.values())
 
 
 def around(distribution: str, version: str, source: WheelSource | None = None) -> str:

@@ -39,32 +39,6 @@ def test_releases_with_a_wheel_for_this_python_in_the_order_of_versions(index, m
 
 @pytest.mark.parametrize(
     ("low", "high", "found"),
-    [("1.9.1", None, VERSIONS[1:2] + VERSIONS[3:]), (None, "1.10", VERSIONS[:2] + VERSIONS[3:]), (None, "1.9", VERSIONS[:2]),
-     (None, "1.10.0rc1", VERSIONS[:2]), ("1.9.1+local", "1.9.5", VERSIONS[1:2]), ("3", None, VERSIONS[:2] + VERSIONS[3:])],
-)  # fmt: skip
-def test_no_more_than_a_range_is_asked_for_but_all_if_nothing_is_in_it(index, monkeypatch, low, high, found):
-    monkeypatch.setenv("UV_DEFAULT_INDEX", index)
-    between = {name: Version(bound) for name, bound in (("low", low), ("high", high)) if bound}
-    assert released("thing", **between) == [Version(version) for version in found]
-
-
-@pytest.mark.parametrize(
-    ("bounds", "found"),
-    [
-        ({}, ["1.9.1", "1.10.0.1"]),
-        ({"high": Version("1.10.0rc1")}, ["1.9.1"]),
-        ({"low": Version("1.10")}, ["1.10.0.1"]),
-    ],
-)
-@pytest.mark.parametrize("pre", [False, True])
-def test_the_newest_of_each_minor_version_alone_are_asked_for(index, monkeypatch, bounds, found, pre):
-    monkeypatch.setenv("UV_DEFAULT_INDEX", index)
-    found = [*found, *(["1.10.0rc1"] if pre and "high" in bounds else [])]
-    assert released("thing", **bounds, minors=True, pre=pre) == [Version(version) for version in found]
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "found"),
     [
         ("1.27.0", "1.31", ["1.27.0", "1.27.0.post1", "1.31.0rc1", "1.31.0", "1.31.1"]),
         ("1.27.0.post1", "1.31.0", ["1.27.0.post1", "1.31.0rc1", "1.31.0"]),
