@@ -15,15 +15,24 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import uv
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cache, made, python_of
 from maxpool_check.targets.worker.contents import WHEELS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
@@ -143,15 +152,49 @@ def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelS
 
 def _write_wheels(folder: Path, source: WheelSource) -> None:
     """Write down which wheels a new environment was made of. Without their digests it is as good for tests."""
-    from maxpool_check.targets.wheels import installed_wheels
-
     python = ["--python", str(python_of(folder))]
     frozen = run_uv("pip", "freeze", *python).stdout
+    # A lock file of the same versions, with all wheels that fit.
     locking = ["--no-deps", "--no-header", "--only-binary", ":all:", "--prerelease", "allow", "--format", "pylock.toml"]
     lock = run_uv("pip", "compile", *source.limits, *python, *source.arguments, *locking, "-", stdin=frozen)
     if lock.returncode == 0:
         with contextlib.suppress(ValueError, KeyError):
-            (folder / WHEELS).write_text(json.dumps(installed_wheels(folder, lock.stdout), indent=1), encoding="utf-8")
+            wheels = _installed_wheels(folder, tomllib.loads(lock.stdout))
+            (folder / WHEELS).write_text(json.dumps(wheels, indent=1), encoding="utf-8")
+
+
+def _installed_wheels(folder: Path, lock: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The ``file`` and ``sha256`` of the wheel of each distribution of an environment, as far as they are known.
+
+    Of the wheels of the lock file, that was installed which has the tags of the installed distribution.
+    """
+    packages = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
+    tags: dict[str, set[str]] = {}
+    for distribution in metadata.distributions(path=list(map(str, packages))):
+        lines = (distribution.read_text("WHEEL") or "").splitlines()
+        name = canonicalize_name(distribution.metadata["Name"])
+        tags[name] = {line.partition(":")[2].strip() for line in lines if line.startswith("Tag:")}
+    found = {}
+    for package in lock.get("packages", ()):
+        name = canonicalize_name(package["name"])
+        wheels = []
+        for wheel in package.get("wheels", ()):
+            address = wheel.get("name") or wheel.get("path") or urlsplit(wheel.get("url", "")).path
+            file = unquote(address.replace("\\", "/").rpartition("/")[2])
+            wheels.append({"file": file, "sha256": wheel.get("hashes", {}).get("sha256")})
+        same = [wheel for wheel in wheels if wheel["sha256"] and _tags(wheel["file"]) == tags.get(name)]
+        # Of a wheel that was renamed, the tags inside are not those of its name.
+        chosen = same or (wheels if len(wheels) == 1 else [])
+        if name in tags and len(chosen) == 1 and chosen[0]["sha256"]:
+            found[str(name)] = chosen[0]
+    return found
+
+
+def _tags(file: str) -> set[str] | None:
+    try:
+        return set(map(str, parse_wheel_filename(file)[3]))
+    except InvalidWheelFilename:
+        return None
 
 
 _PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
