@@ -183,7 +183,7 @@ class Target:
                     "name": name.tool.name,
                     "distribution": name.distribution,
                     "options": {key: value for key, value in name.tool.options.items() if key != "python"},
-                    "python": self.tools_python,
+                    "program": adapter(str(self.tools_python), "rewriting"),
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,6 @@ import numpy as np
 from .messages import ORIGINAL, unable
 
 _OFF = "optimization-off"
-
-# Unlike a script, it does not put the folder it is in before the modules of the tool.
-_BOOT = """
-import sys
-sys.path[:] = filter(None, sys.path)
-import runpy
-runpy.run_path(sys.argv.pop(1), run_name="__main__")
-"""
 
 
 class TransformedModel:
@@ -45,7 +36,7 @@ class TransformedModel:
         session_options = dict(runs.get("session_options", {}))
         if self.setting is not None:
             session_options["graph_optimization_level"] = "ORT_DISABLE_ALL"
-        about_tool = {**tool["options"], **ready["with"], "python": ready["python"]}
+        about_tool = {**tool["options"], **ready["session_options"], "python": ready["python"]}
         self.description = {
             **runs,
             "distribution": tool["distribution"],
@@ -64,17 +55,17 @@ class TransformedModel:
         if request.get("setting") != ORIGINAL:
             if self.is_in_float16 and not all(map(_is_kept_by_float16, inputs.values())):
                 return unable("an input is not float32, or has values without an equal in float16")
-            answer = self.process.rewritten(base64.b64encode(request["model"]).decode())
-            if answer["type"] == "refusal":
-                return {**answer, "status": f"{self.name}: {answer['status']}"}
-            if answer["type"] != "rewritten":
-                return answer
-            request = {**request, "model": base64.b64decode(answer["model"])}
+            outcome = self.process.rewritten(request["model"])
+            if outcome["type"] == "refusal":
+                return {**outcome, "status": f"{self.name}: {outcome['status']}"}
+            if outcome["type"] != "result":
+                return outcome
+            request = {**request, "model": base64.b64decode(outcome["outputs"]["model"]["data"])}
         return self.runtime.run({**request, "setting": self.setting}, inputs)
 
 
 class RewritingProcess:
-    """The process of a tool, which answers line by line. If it dies, this process dies likewise."""
+    """The worker of a tool. If it dies, this process dies likewise."""
 
     def __init__(self, tool: dict[str, Any]) -> None:
         environment = dict(os.environ)
@@ -82,33 +73,26 @@ class RewritingProcess:
             environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
             environment["PYTHONNOUSERSITE"] = "1"
         self.name = tool["name"]
-        self.process = subprocess.Popen(
-            [tool["python"], "-c", _BOOT, str(Path(__file__).with_name("rewriting.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
-        self._write({key: tool[key] for key in ("name", "distribution", "options")})
+        self.process = subprocess.Popen(tool["program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self._write({"protocol": 1, "options": tool})
 
     def ready(self) -> dict[str, Any]:
-        """The first line, which says what the tool is. Raises ``ValueError`` if it could not be started."""
-        line = self._read()
-        if not line:
-            self._die_like_it()
-        message = json.loads(line)
+        """The first message, which says what the tool is. Raises ``ValueError`` if it could not be started."""
+        message = self._parsed(self._read())
         if message["type"] != "ready":
             raise ValueError(message["message"])
         return message
 
-    def rewritten(self, model: str) -> dict[str, Any]:
-        """The answer about a model, which is in base64."""
+    def rewritten(self, model: bytes) -> dict[str, Any]:
+        """The outcome of a model."""
+        request = {"id": 0, "model": base64.b64encode(model).decode(), "inputs": {}, "outputs": ["model"]}
         # Removed here, since a tool that dies leaves its files.
         with tempfile.TemporaryDirectory() as folder:
-            self._write({"model": model, "folder": folder})
+            self._write({**request, "folder": folder})
             line = self._read()
-        if not line:
-            self._die_like_it()
-        return json.loads(line)
+        outcome = self._parsed(line)
+        del outcome["id"]
+        return outcome
 
     def _write(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -120,6 +104,12 @@ class RewritingProcess:
     def _read(self) -> bytes:
         assert self.process.stdout is not None
         return self.process.stdout.readline()
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        if not line:
+            self._die_like_it()
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     def _die_like_it(self) -> None:
         """End with the exit status of the tool, or of its signal: whoever watches this process sees the tool's death."""

@@ -1,23 +1,23 @@
-"""The program that rewrites models with one tool, in the tool's own environment.
+"""Rewrites models with one tool, in the tool's own environment.
 
-One JSON line in, one JSON line out, until stdin ends. The first line in is ``{"name": TOOL, "distribution": ..., "options":
-{...}}``; the first line out is ``ready``, with the versions that the results depend on, or ``failed``. Each further line in is
-``{"model": base64, "folder": PATH}``, with an empty folder for files; the line out is ``rewritten`` with a model, or
-``refusal`` with the tool's exception, or ``unable``. It imports nothing but the standard library and the tool;
-each function imports its own, since no other is installed.
+It speaks the protocol of a worker with :mod:`transform_adapter`, not with the tool: a request has a model and no inputs, and the
+path of an empty ``folder`` for files; its output is the rewritten ``model``. Each function imports its own tool, since no
+other is installed.
 """
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import importlib
-import json
-import os
-import platform
 import tempfile
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Callable
+
+import numpy as np
+
+from .adapter import Adapter
+from .messages import returned, unable
 
 Rewrite = Callable[[bytes, Path], bytes]
 """A model, and an empty folder, to the rewritten model."""
@@ -48,7 +48,6 @@ SELECTING = {"Clip", "Concat", "Flatten", "Identity", "Max", "MaxPool", "Min", "
 
 def float16(_: dict[str, str]) -> Rewrite:
     """``convert_float_to_float16`` of onnxconverter-common, with inputs and outputs that stay float32."""
-    import numpy as np
     import onnx
     from onnxconverter_common.float16 import convert_float_to_float16
 
@@ -115,60 +114,29 @@ DEPENDENCIES = ("onnx", "onnx-ir", "onnxruntime")
 """The distributions that results of a tool depend on, where they are installed."""
 
 
-def versions(distributions: list[str]) -> dict[str, str]:
-    """The versions of those that are installed."""
-    installed = {}
-    for name in distributions:
+class RewritingTool(Adapter):
+    """One tool with the options of one target; any exception of it is a refusal."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.distribution = options["distribution"]
+        installed = {}
+        for name in (self.distribution, *DEPENDENCIES):
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                installed[name] = metadata.version(name)
+        if self.distribution not in installed:
+            raise ValueError(f"{self.distribution} is not installed in this environment")
+        self.rewrite = TOOLS[options["name"]](options["options"])
+        self.version, self.session_options = installed.pop(self.distribution), installed
+
+    def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
+        """Rewrite one model."""
+        # The tool's own temporary files, too, are gone when the caller removes the folder.
+        tempfile.tempdir = request["folder"]
         try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+            model = self.rewrite(request["model"], Path(request["folder"]))
+        except CannotKeepMeaning as error:
+            return unable(str(error))
+        return returned(request["outputs"], [np.frombuffer(model, np.uint8)])
 
 
-def answer(rewrite: Rewrite, request: dict[str, Any]) -> dict[str, Any]:
-    """The line that answers a request."""
-    # The tool's own temporary files, too, are gone when the caller removes the folder.
-    tempfile.tempdir = request["folder"]
-    try:
-        model = rewrite(base64.b64decode(request["model"]), Path(request["folder"]))
-    except CannotKeepMeaning as error:
-        return {"type": "unable", "message": str(error)}
-    except Exception as error:
-        return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
-    return {"type": "rewritten", "model": base64.b64encode(model).decode()}
-
-
-def main() -> None:
-    """Rewrite models until stdin ends."""
-    # What the tool prints must not mix with the lines.
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    requests = os.fdopen(os.dup(0), "rb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-
-    def send(message: dict[str, Any]) -> None:
-        out.write(json.dumps(message).encode() + b"\n")
-        out.flush()
-
-    start = json.loads(requests.readline() or b"null")
-    if start is None:
-        return
-    try:
-        installed = versions([start["distribution"], *DEPENDENCIES])
-        if start["distribution"] not in installed:
-            raise ValueError(f"{start['distribution']} is not installed in this environment")
-        rewrite = TOOLS[start["name"]](start["options"])
-    except Exception as error:
-        # Its reader names the class of its own error, which is ValueError.
-        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        send({"type": "failed", "message": why})
-        return
-    version = installed.pop(start["distribution"])
-    send({"type": "ready", "version": version, "with": installed, "python": platform.python_version()})
-    for line in requests:
-        send(answer(rewrite, json.loads(line)))
-
-
-if __name__ == "__main__":
-    main()
+ADAPTER = RewritingTool
