@@ -7,7 +7,7 @@ import difflib
 import importlib
 import importlib.util
 import re
-from collections import OrderedDict
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,9 @@ class OnnxRuntimeModel(Adapter):
             related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
-        self.reused: OrderedDict[Any, Any] | None = OrderedDict() if options.get("reuse_sessions") else None
-        if self.reused is not None:
+        self.reused = self._session
+        if options.get("reuse_sessions"):
+            self.reused = lru_cache(_MOST_SESSIONS)(self._session)
             related["reuse_sessions"] = "1"
         self.session_options = {
             "intra_op_num_threads": 1,
@@ -119,7 +120,7 @@ class OnnxRuntimeModel(Adapter):
         """Run one model."""
         setting = request.get("setting")
         is_fresh = request.get("fresh") or sum(array.nbytes for array in inputs.values()) > _MOST_BYTES
-        session = self._session_for(request["model"], setting, bool(is_fresh))
+        session = (self._session if is_fresh else self.reused)(request["model"], setting)
         provider = self._provider_of(session)
         if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
             # It raises an error without a status after the session has run.
@@ -142,18 +143,6 @@ class OnnxRuntimeModel(Adapter):
             raise error
         # The messages of some releases have no status; it is in the name of the class.
         return message or refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
-
-    def _session_for(self, model: bytes, setting: str | None, is_fresh: bool) -> Any:
-        """A session of the model, which may have run before if sessions are reused."""
-        if self.reused is None or is_fresh:
-            return self._session(model, setting)
-        session = self.reused.pop((model, setting), None)
-        if session is None:
-            session = self._session(model, setting)
-        self.reused[model, setting] = session
-        if len(self.reused) > _MOST_SESSIONS:
-            self.reused.popitem(last=False)
-        return session
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         """A session of the model with this provider and no other."""
