@@ -197,6 +197,17 @@ def _tags(file: str) -> set[str] | None:
         return None
 
 
+_COMPANIONS = {
+    # numpy itself has no type for bfloat16.
+    "openvino": ["ml_dtypes"],
+    # What imports ONNX models needs it; its version is one of the tested ones.
+    "apache-tvm": ["onnx"],
+    "iree-base-compiler": ["iree-base-runtime=={version}", "onnx"],
+    # It writes models.
+    "ai-edge-litert": ["tflite"],
+}
+"""What any release of a distribution needs and does not declare."""
+
 _PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
 """Distributions that contain a provider only: since which release, and the newest tested release."""
 
@@ -204,17 +215,8 @@ _PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2
 def companions(distribution: str, version: str) -> list[str]:
     """What is installed with a release: numpy, and what the release needs but does not declare."""
     release = Version(version)
-    if distribution == "openvino":
-        # numpy itself has no type for bfloat16.
-        return ["numpy", "ml_dtypes"]
-    if distribution == "apache-tvm":
-        # What imports ONNX models needs it; its version is one of the tested ones.
-        return ["numpy", "onnx"]
-    if distribution == "iree-base-compiler":
-        return [f"iree-base-runtime=={version}", "numpy", "onnx"]
-    if distribution == "ai-edge-litert":
-        # It writes models.
-        return ["numpy", "tflite"]
+    if distribution in _COMPANIONS:
+        return ["numpy", *(each.format(version=version) for each in _COMPANIONS[distribution])]
     if distribution == "onnxsim" and release < Version("0.7"):
         # Where these miss ONNX Runtime, they install it themselves.
         return ["numpy", "onnxruntime"]
