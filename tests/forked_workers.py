@@ -19,9 +19,8 @@ import threading
 from pathlib import Path
 
 from maxpool_check.targets import launching
-from maxpool_check.targets.adapters import adapter
 from maxpool_check.targets.inspection import start as _start
-from maxpool_check.targets.isolation import variables
+from maxpool_check.targets.programs import adapter, variables
 
 _starting = threading.Lock()
 _seconds = []

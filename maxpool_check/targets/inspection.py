@@ -16,24 +16,14 @@ import msgspec
 from maxpool_check.results.provenance import Distribution, PythonEnvironment
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets.cache import LOCK_OF_NPM
-from maxpool_check.targets.isolation import variables
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.programs import contents, variables
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.contents import digest
 
 _SECONDS = 120.0
 """How long the inspection of an environment may take: one of many gigabytes on a slow disk is left out."""
-
-_CONTENTS = str(Path(__file__).with_name("worker") / "contents.py")
-
-# It finds what the worker finds: neither what is beside the script nor what is in the user's folder.
-_BOOT = """
-import sys
-sys.path[:] = filter(None, sys.path)
-import runpy
-runpy.run_path(sys.argv.pop(1), run_name="__main__")
-"""
 
 _OF_WORKER = ("numpy", "ml_dtypes")
 """The distributions that the worker itself uses."""
@@ -60,7 +50,7 @@ class Inspection:
 
     def added_to(self, description: TargetDescription) -> TargetDescription:
         """The description with what was found; waits for it. What cannot be inspected is left out."""
-        environments = [contents for process in self._processes if (contents := _contents(process)) is not None]
+        environments = [found for process in self._processes if (found := _contents(process)) is not None]
         if self._target.npm_folder is not None:
             with contextlib.suppress(OSError, ValueError, KeyError):
                 node = str(description.session_options.get("node", "")).removeprefix("v")
@@ -80,7 +70,7 @@ class Inspection:
 def start(python: str, names: Sequence[str]) -> "subprocess.Popen[bytes]":
     """The process that writes what the environment of a Python is made of. Raises ``OSError``."""
     return subprocess.Popen(
-        [python, "-c", _BOOT, _CONTENTS, *names],
+        contents(python, *names),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from maxpool_check.targets.isolation import variables
+from maxpool_check.targets.programs import variables
 
 _GUARD = Path(__file__).with_name("guard.py")
 
