@@ -183,7 +183,7 @@ class Target:
                     "name": name.tool.name,
                     "distribution": name.distribution,
                     "options": {key: value for key, value in name.tool.options.items() if key != "python"},
-                    "program": adapter(str(self.tools_python), "rewriting"),
+                    "program": adapter(str(self.tools_python), "transform.RewritingTool"),
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
