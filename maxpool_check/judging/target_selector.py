@@ -10,18 +10,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-KERNELS = ("python:", "command:", "results:")
-"""How the names of targets begin that are kernels of the user's own, or their results."""
-
-TRANSFORM = "transform:"
-"""How the names of targets begin whose models a tool rewrites."""
-
-DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU", "")
-"""The providers of a selector without one: ONNX Runtime's on the CPU, the name for runtimes without providers, and none."""
+from maxpool_check.results.target_names import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, parts_of, tool_and_runtime
 
 _LONGEST = 1000
-
-_TARGET = re.compile(r"(?P<tool>transform:)?(?P<name>[^=@?:]+)(==[^@?:]+)?(@[^?:]+)?(\?(?P<options>[^:]*))?(:on:.*)?")
 
 
 @dataclass(frozen=True)
@@ -140,10 +131,11 @@ class TargetSelector:
         """As :meth:`covers`, whatever the version."""
         if self.exact is not None:
             return target == self.exact
-        match = _TARGET.fullmatch(target)
-        if bool(match and match["tool"]) != self.is_tool:
+        tool, runtime = tool_and_runtime(target)
+        if bool(tool) != self.is_tool:
             # A tool may have the distribution of a runtime, which others are about.
             return False
+        match = parts_of(tool or runtime)
         names = {canonicalize_name(distribution), canonicalize_name(match["name"]) if match else ""}
         options = dict(parse_qsl(match["options"] or "")) if match else {}
         providers = (provider,) if self.is_tool else (self.provider,) if self.provider else DEFAULT_PROVIDERS

@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 
 from maxpool_check.results.record import Execution, Record
-
-_RESULTS = "results:"
-"""How the names of targets begin whose results were made elsewhere."""
+from maxpool_check.results.target_names import RESULTS
 
 
 def run_again(record: Record, execution: Execution) -> list[str]:
@@ -43,7 +41,7 @@ def file_of(execution: Execution) -> str:
 
 def is_given(target: str) -> bool:
     """Whether the results of a target were made elsewhere, so that it cannot be started."""
-    return target.startswith(_RESULTS)
+    return target.startswith(RESULTS)
 
 
 def _program(record: Record, execution: Execution) -> list[str]:

@@ -7,12 +7,13 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.outcomes import NotClaimed, NotExecuted, Outcome, Returned
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.target_names import RESULTS
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import executions, judged_case, outputs_that_differ
 from maxpool_check.running.executors import CaseResults, TargetResult
 from maxpool_check.running.given_results import GivenResult, GivenResults, plain_variants
 from maxpool_check.specifications import DEFAULT, documents
-from maxpool_check.targets.name import RESULTS, TargetName
+from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.plans import VariantResult
 from maxpool_check.targets.requests import unclaimed
 from maxpool_check.targets.target import TargetProfile

@@ -15,25 +15,13 @@ from urllib.parse import parse_qsl
 from packaging.version import Version
 
 from maxpool_check.files import RECORD_SUFFIXES
-from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
+from maxpool_check.results.target_names import DEFAULT_PROVIDERS, RESULTS, TRANSFORM, parts_of, tool_and_runtime
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
-TRANSFORM = "transform:"
-"""How the names of targets begin whose models a tool rewrites."""
-
-RESULTS = "results:"
-"""How the names of targets begin whose results were made elsewhere: they are in records, and cannot be started."""
-
 _TAKES_MODELS = ("onnxruntime", "onnx")
 """The adapters of runtimes that execute models as they are, without optimizations of their own."""
-
-_TRANSFORM_FORM = "transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME[==VERSION][@PROVIDER]"
-
-_PATTERN = re.compile(
-    r"(?P<runtime>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?"
-)
 
 
 class BadTarget(ValueError):
@@ -138,12 +126,16 @@ def parse(text: str) -> TargetName:
         return _parse_transform(text)
     if text.startswith(RESULTS):
         raise BadTarget(f"'{text}' cannot be started: 'maxpool-check judge' judges results that were made elsewhere")
-    match = _PATTERN.fullmatch(text)
+    match = parts_of(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")
-    runtime = match["runtime"]
+    runtime = match["name"]
     if runtime not in RUNTIMES:
-        hint = _kernel_hint(text) or _version_hint(text) or nearest(runtime, RUNTIMES)
+        hint = _kernel_hint(text) or nearest(runtime, RUNTIMES)
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
+            hint = f" (did you mean 'onnxruntime=={text}'?)"
+        elif text.endswith(RECORD_SUFFIXES):
+            hint = "; it is a record, of which 'compare' takes two"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
     version, options = _version_and_options(match, text)
     return TargetName(text, runtime, version, match["provider"], options)
@@ -168,33 +160,28 @@ def _version_and_options(match: re.Match[str], text: str) -> tuple[str | None, d
 
 def _parse_transform(text: str) -> TargetName:
     """A tool that rewrites models, and the runtime that runs them."""
-    tool_text, separator, runtime_text = text.removeprefix(TRANSFORM).partition(":on:")
-    match = _PATTERN.fullmatch(tool_text)
-    if not separator or not match or match["provider"]:
-        raise BadTarget(f"'{text}' is not {_TRANSFORM_FORM}{'' if separator else ': it has no :on:RUNTIME'}")
-    tool = match["runtime"]
+    tool_text, runtime_text = tool_and_runtime(text)
+    match = parts_of(tool_text)
+    if not runtime_text or not match or match["provider"]:
+        form = "transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME[==VERSION][@PROVIDER]"
+        raise BadTarget(f"'{text}' is not {form}{'' if runtime_text else ': it has no :on:RUNTIME'}")
+    tool = match["name"]
     if tool not in TOOLS:
         raise BadTarget(f"unknown tool '{tool}'{nearest(tool, TOOLS)}; it may be {', '.join(TOOLS)}")
     version, options = _version_and_options(match, text)
-    _check_tool_options(tool, options)
+    known = TOOLS[tool].options
+    for name in [option for option in options if option != "python"]:
+        if name not in known:
+            raise BadTarget(f"unknown option {name}; {tool} has {', '.join((*known, 'python'))}")
+        if options[name] not in known[name]:
+            raise BadTarget(f"{name} of {tool} must be one of {', '.join(known[name])}, got {options[name]}")
+    if len(options.keys() & known.keys()) > 1:
+        raise BadTarget(f"{tool} takes only one of {', '.join(known)}")
     runtime = parse(runtime_text)
     takes_models = [name for name, each in RUNTIMES.items() if each.adapter in _TAKES_MODELS]
     if runtime.tool is not None or runtime.runtime not in takes_models:
         raise BadTarget(f"'{runtime_text}' cannot run the models of a tool; it may be {', '.join(takes_models)}")
     return replace(runtime, text=text, tool=ToolName(tool, version, options))
-
-
-def _check_tool_options(tool: str, options: Mapping[str, str]) -> None:
-    known = TOOLS[tool].options
-    for name, value in options.items():
-        if name == "python":
-            continue
-        if name not in known:
-            raise BadTarget(f"unknown option {name}; {tool} has {', '.join((*known, 'python'))}")
-        if value not in known[name]:
-            raise BadTarget(f"{name} of {tool} must be one of {', '.join(known[name])}, got {value}")
-    if len(options.keys() & known.keys()) > 1:
-        raise BadTarget(f"{tool} takes only one of {', '.join(known)}")
 
 
 def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[TargetName, ...]:
@@ -206,13 +193,6 @@ def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[Targe
     if names and all(target.is_released for target in targets):
         raise BadTarget("documents are claimed for python: and command: targets; runtimes execute the cases of all")
     return tuple(target.claiming(names) for target in targets)
-
-
-def _version_hint(text: str) -> str:
-    """What to write instead of a version alone, or of a record."""
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
-        return f" (did you mean 'onnxruntime=={text}'?)"
-    return "; it is a record, of which 'compare' takes two" if text.endswith(RECORD_SUFFIXES) else ""
 
 
 def _kernel_hint(text: str) -> str:

@@ -6,7 +6,6 @@ any operator set and with its attributes unchanged; so a case is executed as thi
 not MaxPool of com.ms.internal.nhwc, which has other types, and the document of that one says nothing of it.
 """
 
-import re
 from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
@@ -15,6 +14,7 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.target_names import parts_of
 from maxpool_check.results.variants import NHWC_MAXPOOL_DTYPES, Variant
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible
@@ -31,7 +31,8 @@ _CPU = "CPUExecutionProvider"
 
 def has_operator(target: TargetDescription) -> bool:
     """Whether a target has the operator: ONNX Runtime on the CPU, whose models no tool rewrites."""
-    runtime = RUNTIMES.get(re.split("[=@?]", target.name, maxsplit=1)[0])
+    match = parts_of(target.name)
+    runtime = RUNTIMES.get(match["name"]) if match else None
     return target.provider == _CPU and runtime is not None and runtime.adapter == "onnxruntime"
 
 
