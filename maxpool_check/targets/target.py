@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, npm_environments
-from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade
+from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, python_of
 from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
@@ -95,68 +96,46 @@ class Target:
         """Whether its workers are programs of the tool."""
         self.compares = name.is_released and transcript is None
         """Whether its workers compare outputs with permitted ones: they are not the user's, and no transcript is to have all outputs."""
-        if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
-            self.npm_folder = self._made_by_npm(source)
+        self.folders: list[Path] = []
+        """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
+        runtime = RUNTIMES.get(name.runtime)
+        if runtime is not None and runtime.ecosystem == "npm":
+            if name.version is None:
+                text = f"it comes from npm, not with Python; name a release, {runtime.distribution}==VERSION"
+                raise CannotStart(f"{name} cannot be started: {text}")
+            self.npm_folder = self._made(runtime.distribution, name.version, (), source)
             self.compares = False
-        elif name.version is not None:
-            runtime = RUNTIMES[name.runtime]
-            self.python = self._python(runtime.distribution, name.version, runtime.besides, source)
+        elif runtime is not None and name.version is not None:
+            folder = self._made(runtime.distribution, name.version, runtime.besides, source)
+            self.python = str(python_of(folder))
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
-            self.tools_python = self._python(name.distribution, name.tool.version, besides, source)
+            folder = self._made(name.distribution, name.tool.version, besides, source)
+            self.tools_python = str(python_of(folder))
 
-    @property
-    def folders(self) -> list[Path]:
-        """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
-        if self.npm_folder is not None:
-            return [self.npm_folder]
-        tool = self.name.tool
-        made = [self.python] if self.name.version is not None else []
-        made += [str(self.tools_python)] if tool is not None and tool.version is not None else []
-        return [Path(python).parents[1] for python in made]
-
-    def _made_by_npm(self, source: WheelSource | None) -> Path:
-        """The environment of a release of npm. Raises :class:`CannotStart`."""
-        name, distribution = self.name, self.name.distribution
-        if name.version is None:
-            raise CannotStart(
-                f"{name} cannot be started: it comes from npm, not with Python; name a release, {distribution}==VERSION"
-            )
-        offline = (source or environments.wheel_source()).offline
-        make = partial(npm_environments.environment, distribution, name.version, offline=offline)
-        return self._made(make, distribution, name.version, source)
-
-    def _python(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> str:
-        """The Python of an environment. Raises :class:`CannotStart`."""
-        make = partial(environments.interpreter, distribution, version, besides, source)
-        return str(self._made(make, distribution, version, source))
-
-    def _made(self, make: Callable[[], Path], distribution: str, version: str, source: WheelSource | None) -> Path:
-        """What is made of a release. Raises :class:`CannotStart`."""
+    def _made(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> Path:
+        """The folder of the environment of a release. Raises :class:`CannotStart`."""
         try:
-            return make()
+            if distribution in OF_NPM:
+                offline = (source or environments.wheel_source()).offline
+                folder = npm_environments.environment(distribution, version, offline=offline)
+            else:
+                folder = environments.interpreter(distribution, version, besides, source).parents[1]
         except CannotMake as error:
-            others, advice = "", ""
-            if isinstance(error, (NoSuchRelease, NotMade)):
-                others = around(distribution, version, source)
+            lines = [f"{self.name} cannot be started: {error}"]
+            if isinstance(error, (NoSuchRelease, NotMade)) and (others := around(distribution, version, source)):
+                kind = "Environments" if isinstance(error, NotMade) else "Releases"
+                lines.append(f"{kind} of {distribution}: {others}")
             if isinstance(error, NotMade):
-                advice = (
-                    "Make it beforehand, where there is a package index:\n"
-                    f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}"
-                )
-                if distribution not in OF_NPM:
-                    advice += (
-                        "\nor download the wheels there, and name their folder with --find-links:\n"
-                        f"    {environments.download(error.requirements, 'wheels')}"
-                    )
-            kind = "Environments" if advice else "Releases"
-            lines = [
-                f"{self.name} cannot be started: {error}",
-                others and f"{kind} of {distribution}: {others}",
-                advice,
-            ]
-            raise CannotStart("\n".join(filter(None, lines))) from error
+                lines.append("Make it beforehand, where there is a package index:")
+                lines.append(f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}")
+            if isinstance(error, NotMade) and distribution not in OF_NPM:
+                lines.append("or download the wheels there, and name their folder with --find-links:")
+                lines.append(f"    {environments.download(error.requirements, 'wheels')}")
+            raise CannotStart("\n".join(lines)) from error
+        self.folders.append(folder)
+        return folder
 
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
@@ -187,30 +166,24 @@ class Target:
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
+        heard = {}
+        if (transcript := self._transcript) is not None:
+            heard["heard"] = partial(transcript.add, str(name), transcript.process())
         try:
             return Worker(
-                program, options, isolated=isolated, memory=self._memory,
-                start_seconds=self._start_seconds, **self._heard(),
-            )  # fmt: skip
+                program, options, isolated=isolated, memory=self._memory, start_seconds=self._start_seconds, **heard
+            )
         except CannotStart as error:
             raise self.cannot_start(error) from error
 
-    def _heard(self) -> dict[str, Any]:
-        """Who hears what the next worker reads and writes."""
-        transcript = self._transcript
-        return {} if transcript is None else {"heard": partial(transcript.add, str(self.name), transcript.process())}
-
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
-        hint, runtime = "", RUNTIMES.get(self.name.runtime)
-        if (
-            runtime is not None
-            and not self.folders
-            and self.python == sys.executable
-            and not _is_installed(runtime.distribution)
-        ):
+        hint = ""
+        runtime = RUNTIMES.get(self.name.runtime) if not self.folders and self.python == sys.executable else None
+        if runtime is not None and not any(metadata.distributions(name=runtime.distribution)):
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
-            hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
+            release = f"{self.name.runtime}==VERSION"
+            hint = f"\nInstall it with {runtime.install}, or name a release, {release}, which gets its own."
         # Nothing is damaged where an adapter came so far.
         if self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
@@ -306,13 +279,3 @@ def _processor(fields: Mapping[str, Any] | None) -> Processor | None:
 
 def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:
     return tuple(map(kind, values)) if isinstance(values, list) else None
-
-
-def _is_installed(distribution: str) -> bool:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        version(distribution)
-    except PackageNotFoundError:
-        return False
-    return True
