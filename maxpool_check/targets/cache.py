@@ -4,14 +4,13 @@ import contextlib
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from maxpool_check.cache_folder import cache_folder
 
-LOCK_OF_NPM = "package-lock.json"
-"""The file that a complete environment of npm has, and none of Python."""
+_PARTIAL = ".partial"
+"""How the name of a folder ends that is being filled: renamed when complete, so that what is interrupted leaves nothing else."""
 
 
 class CannotMake(RuntimeError):
@@ -45,29 +44,26 @@ def made(final: Path, mark: Path, fill: Callable[[Path], None]) -> Path:
     """
     from filelock import FileLock
 
-    name = final.name
     if mark.exists():
         # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
         return final
+    partial = final.with_name(f"{final.name}{_PARTIAL}")
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         # An installation that was killed has left its folder.
-        _remove(path for path in cache().glob("*") if path.is_dir() and not _is_complete(path))
-        with FileLock(final.with_name(f"{name}.lock")):
+        _remove(cache().glob(f"*{_PARTIAL}"))
+        with FileLock(final.with_name(f"{final.name}.lock")):
             if not mark.exists():
                 # The interpreter that the environment was created with may have been removed since.
                 shutil.rmtree(final, ignore_errors=True)
-                # Renamed when complete, so that an interrupted run leaves nothing incomplete.
-                with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
-                    fill(Path(partial, "environment"))
-                    Path(partial, "environment").rename(final)
+                try:
+                    fill(partial)
+                    partial.rename(final)
+                finally:
+                    shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
     return final
-
-
-def _is_complete(folder: Path) -> bool:
-    return any(os.path.lexists(mark) for mark in (python_of(folder), folder / LOCK_OF_NPM))
 
 
 def sizes() -> dict[Path, int]:
@@ -93,9 +89,7 @@ def _remove(folders: Iterable[Path]) -> list[Path]:
 
     removed = []
     for folder in folders:
-        # An incomplete folder has the name of its environment, a dot, and random letters.
-        own = [lock for lock in cache().glob("*.lock") if f"{folder.name}.".startswith(f"{lock.stem}.")]
-        lock = own[0] if own else folder.with_name(f"{folder.name}.lock")
+        lock = folder.with_name(f"{folder.name.removesuffix(_PARTIAL)}.lock")
         with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
             shutil.rmtree(folder)
             lock.unlink(missing_ok=True)

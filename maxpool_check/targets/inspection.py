@@ -15,8 +15,8 @@ import msgspec
 
 from maxpool_check.results.provenance import Distribution, PythonEnvironment
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets.cache import LOCK_OF_NPM
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.npm_environments import LOCK
 from maxpool_check.targets.programs import contents, variables
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
@@ -121,7 +121,7 @@ def _contents_of_npm(folder: Path, version: str) -> PythonEnvironment:
 
     Raises ``OSError`` or ``ValueError`` if the folder is damaged.
     """
-    packages = json.loads((folder / LOCK_OF_NPM).read_text(encoding="utf-8"))["packages"]
+    packages = json.loads((folder / LOCK).read_text(encoding="utf-8"))["packages"]
     program = shutil.which("node")
     return PythonEnvironment(
         implementation="Node.js",

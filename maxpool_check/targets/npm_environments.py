@@ -12,7 +12,10 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.targets.cache import LOCK_OF_NPM, CannotMake, NoSuchRelease, NotMade, cache, made
+from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cache, made
+
+LOCK = "package-lock.json"
+"""The file that a complete environment has."""
 
 _NO_SCRIPTS = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"]
 """The arguments of an installation: nothing of a package is executed."""
@@ -28,9 +31,9 @@ def environment(distribution: str, version: str, *, offline: bool) -> Path:
     version = _exact(version)
     requirement = f"{distribution}@{version}"
     final = cache() / f"{distribution}-{version}-{_platform()}"
-    if offline and not (final / LOCK_OF_NPM).exists():
+    if offline and not (final / LOCK).exists():
         raise NotMade([requirement], "Node.js")
-    return made(final, final / LOCK_OF_NPM, lambda folder: _fill(folder, requirement))
+    return made(final, final / LOCK, lambda folder: _fill(folder, requirement))
 
 
 def _exact(version: str) -> str:

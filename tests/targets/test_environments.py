@@ -169,9 +169,9 @@ def test_the_next_installation_removes_what_a_killed_one_has_left(empty_cache, m
 
     monkeypatch.setattr(environments, "run_uv", fake)
     for killed in ("1.0", "2.0"):
-        (empty_cache / f"{name_of('onnx', killed)}.abcd1234" / "environment/lib").mkdir(parents=True)
+        (empty_cache / f"{name_of('onnx', killed)}.partial" / "lib").mkdir(parents=True)
         (empty_cache / f"{name_of('onnx', killed)}.lock").touch()
-    busy = empty_cache / f"{name_of('onnx', '3.0')}.abcd1234"
+    busy = empty_cache / f"{name_of('onnx', '3.0')}.partial"
     busy.mkdir()
     with FileLock(empty_cache / f"{name_of('onnx', '3.0')}.lock"):
         assert interpreter("onnx", "2.0").exists()
