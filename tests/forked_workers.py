@@ -20,7 +20,7 @@ from pathlib import Path
 
 from maxpool_check.targets import launching
 from maxpool_check.targets.inspection import start as _start
-from maxpool_check.targets.programs import adapter, variables
+from maxpool_check.targets.launching import adapter, variables
 
 _starting = threading.Lock()
 _seconds = []

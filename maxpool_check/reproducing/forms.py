@@ -35,7 +35,7 @@ _ONNX = Form("onnx", "https://github.com/onnx/onnx/issues", sections.onnx)
 _PYTORCH = Form("PyTorch", "https://github.com/pytorch/pytorch/issues", sections.torch)
 
 _RUNTIMES: Mapping[str, Form] = {
-    **dict.fromkeys(("onnxruntime", "javascript", "onnxruntime_shapes"), _ONNXRUNTIME),
+    **dict.fromkeys(("onnxruntime", "javascript"), _ONNXRUNTIME),
     "openvino": _OPENVINO,
     "onnx": _ONNX,
     "torch": _PYTORCH,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maxpool_check.reproducing.script_runtime import ScriptRuntime
 from maxpool_check.targets import environments, npm_environments
-from maxpool_check.targets.programs import without_stack_frames
+from maxpool_check.targets.launching import without_stack_frames
 
 SECONDS = 300.0
 """How long a script may take, in seconds, besides the time limit of the target."""

@@ -15,9 +15,9 @@ import msgspec
 
 from maxpool_check.results.provenance import Distribution, PythonEnvironment
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.targets.launching import contents, variables
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.npm_environments import LOCK
-from maxpool_check.targets.programs import contents, variables
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.contents import digest

@@ -1,6 +1,8 @@
-"""Starts the processes of workers, under their guard."""
+"""The programs of targets: how they are started, under their guard, and what is shown of their stderr."""
 
 import contextlib
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -8,9 +10,53 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from maxpool_check.targets.programs import variables
+_HERE = Path(__file__).parent
+_GUARD = _HERE / "guard.py"
 
-_GUARD = Path(__file__).with_name("guard.py")
+# Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
+# module of the runtime. Not by -I, which hides what the user has installed, nor -P, which is not there before Python 3.11;
+# sys is built in, and nothing else may be imported before the user's folder, "", is out of the path.
+_BOOT = """
+import sys
+sys.path[:] = filter(None, sys.path)
+import runpy
+sys.path.insert(0, sys.argv.pop(1))
+import worker
+del sys.path[0]
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+
+_OF_USER = frozenset({"PYTHONPATH", "PYTHONHOME", "NODE_OPTIONS", "NODE_PATH"})
+"""Variables that make a program load what is not in its environment."""
+
+_MOST_SHOWN = 300
+_CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
+_STACK_FRAME = re.compile(r"\s+((\d+:|at |@ )\s*\S|\S.*:\d+ \[\S)")
+"""Of Rust, of C++, and of Python as XLA prints it."""
+
+
+def adapter(python: str, name: str) -> list[str]:
+    """The program that runs the adapter of a runtime with this Python."""
+    return [python, "-c", _BOOT, str(_HERE), "worker", name]
+
+
+def contents(python: str, *names: str) -> list[str]:
+    """The program that says what the environment of this Python is made of: these distributions, or all."""
+    return [python, "-c", _BOOT, str(_HERE), "worker.contents", *names]
+
+
+def javascript_adapter(name: str, folder: Path) -> list[str]:
+    """The program that runs the adapter of a runtime which is in an environment of npm."""
+    return ["node", str(_HERE / "worker" / f"{name}_adapter.mjs"), str(folder)]
+
+
+def variables(*, isolated: bool) -> dict[str, str]:
+    """The variables of this process; if ``isolated``, without the settings of the user for Python and Node.js."""
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
+    if isolated:
+        environment = {name: environment[name] for name in environment.keys() - _OF_USER}
+        environment["PYTHONNOUSERSITE"] = "1"
+    return environment
 
 
 class Launched(NamedTuple):
@@ -50,3 +96,20 @@ def launch(program: Sequence[str], memory: int | None = None, *, isolated: bool)
     finally:
         guards_end.close()
     return Launched(process, lifeline)
+
+
+def without_stack_frames(text: str) -> str:
+    """A text of stderr without the lines of stack frames, which show where on this machine the runtime was called from.
+
+    The sources of Rust crates are named without the folder of the machine that built them.
+    """
+    lines = (line for line in text.splitlines() if not _STACK_FRAME.match(line))
+    return _CRATES.sub("", "\n".join(lines)).strip()
+
+
+def shown(stderr: bytes) -> str:
+    """The beginning and the end of what a program wrote before it died, without stack frames."""
+    text = without_stack_frames(stderr.decode(errors="replace"))
+    if len(text) <= 2 * _MOST_SHOWN:
+        return text
+    return f"{text[:_MOST_SHOWN].rstrip()}\n...\n{text[-_MOST_SHOWN:].lstrip()}"

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.launching import launch
+from maxpool_check.targets.launching import launch, shown
 from maxpool_check.targets.mistakes import about_line
-from maxpool_check.targets.programs import shown
 from maxpool_check.targets.protocol import MOST_BYTES, Request, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from maxpool_check.results.outcomes import Failed, Returned, TimedOut
+from maxpool_check.targets.launching import adapter
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import Worker
-from maxpool_check.targets.programs import adapter
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target

@@ -13,9 +13,9 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import Y_ONLY
+from maxpool_check.targets.launching import adapter, shown
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.programs import adapter, shown
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan, result
 from maxpool_check.targets.session import TargetSession

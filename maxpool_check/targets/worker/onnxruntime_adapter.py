@@ -1,4 +1,7 @@
-"""Runs ONNX Runtime, with a built-in execution provider or one of a plugin package installed with it."""
+"""Runs ONNX Runtime, with a built-in execution provider or one of a plugin package installed with it.
+
+Or has it infer the shapes of outputs, when it loads a model or by its symbolic inference: these compute nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ import ctypes
 import difflib
 import importlib
 import importlib.util
+import logging
 import re
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import onnxruntime
 
 from .adapter import Adapter
-from .messages import DTYPES, refusal, returned, unable
+from .messages import DTYPES, inferred, refusal, returned, unable
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -59,6 +63,9 @@ _LIBRARIES = {
     "MIGraphXExecutionProvider": "migraphx",
 }
 """The libraries of providers that need others, which are not in the distribution."""
+
+_DTYPES = {"float": "float32", "double": "float64"}
+"""The dtypes whose names are others."""
 
 _RECORD = "session.record_ep_graph_assignment_info"
 
@@ -174,10 +181,66 @@ class OnnxRuntimeModel(Adapter):
         return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
 
 
+class LoadedModel(Adapter):
+    """A session for each request, on the CPU and without optimization, which would compute constants."""
+
+    title, distribution, version = "ONNX Runtime's inference at load", "onnxruntime", onnxruntime.__version__
+    decides, provider, providers = "shapes", "", ()
+    session_options: ClassVar = {"graph_optimization_level": "ORT_DISABLE_ALL"}
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        # It brings onnx, which the others do not need.
+        self.onnx = importlib.import_module(".onnx_adapter", __package__)
+
+    def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
+        """Load one model, and ask for its outputs."""
+        model = self.onnx.without_output_types(request["model"]).SerializeToString()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+        return inferred({output.name: _described(output) for output in session.get_outputs()})
+
+    def refusal(self, error: Exception) -> dict[str, Any]:
+        """A refusal, with the status in its message if there is one."""
+        return refusal_with_status(error) or super().refusal(error)
+
+
+class SymbolicInference(Adapter):
+    """onnxruntime.tools.symbolic_shape_infer of one release, a Python program of its package, with its defaults."""
+
+    title, distribution, version = "ONNX Runtime's symbolic shape inference", "onnxruntime", onnxruntime.__version__
+    decides, provider, providers = "shapes", "", ()
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+        logging.disable(logging.CRITICAL)
+        self.inference = SymbolicShapeInference
+        self.onnx = importlib.import_module(".onnx_adapter", __package__)
+
+    def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
+        """Infer the outputs of one model."""
+        result = self.inference.infer_shapes(self.onnx.without_output_types(request["model"]))
+        if result is None:
+            # It logs so, and returns nothing.
+            return {"type": "refusal", "status": "NOT_IMPLEMENTED", "message": "only operator sets from 7 on"}
+        return self.onnx.inferred_of(result.graph, request["outputs"])
+
+
 def refusal_with_status(error: Exception) -> dict[str, Any] | None:
     """The refusal of an error whose message has a status of ONNX Runtime; None if it has none."""
     match = _STATUS.match(str(error))
     return refusal(error, str(error)[match.end() :], match[1]) if match else None
+
+
+def _described(output: Any) -> tuple[str | None, list[int | None] | None]:
+    name = output.type[len("tensor(") : -1]
+    dtype = _DTYPES.get(name, name)
+    return dtype if dtype in DTYPES else None, [size if isinstance(size, int) else None for size in output.shape]
 
 
 def _ort_value(array: Any, dtype: str) -> Any:
