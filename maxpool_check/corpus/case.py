@@ -22,7 +22,6 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_o
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Reason, Refused, Specification
 
-
 _FEW_CELLS = 1024
 """What is computed of X of so many cells is kept for some thousand cases."""
 
