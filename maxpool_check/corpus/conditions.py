@@ -16,7 +16,7 @@ from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.reference.dtypes import is_float, is_subnormal, lowest, name_of
-from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, effective_kernel
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, same_padding
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import LEVELS, Variant
@@ -84,12 +84,8 @@ class Features:
 _Flag = Callable[[Features], bool]
 
 
-def _unclipped_same_padding(axis: Axis, dilation: int) -> int:
-    return (-(-axis.size // axis.stride) - 1) * axis.stride + effective_kernel(axis.kernel, dilation) - axis.size
-
-
 def _same_padding(axis: Axis, dilation: int) -> int:
-    return max(0, _unclipped_same_padding(axis, dilation))
+    return same_padding(axis.size, axis.kernel, axis.stride, dilation)
 
 
 def _has_blocks(block: int, of: Features) -> bool:
@@ -133,11 +129,11 @@ GEOMETRY: Mapping[str, _Flag] = {
     # The padding of SAME is another than it would be without the dilation.
     "same-of-dilated-kernel": lambda of: (
         GEOMETRY["same"](of)
-        and any(_same_padding(axis, 1) != _same_padding(axis, axis.dilation) for axis in of.geometry)
+        and any(max(0, _same_padding(axis, 1)) != max(0, _same_padding(axis, axis.dilation)) for axis in of.geometry)
     ),
     # The windows of SAME do not reach the ends of some axis: they would have to be cropped, not padded.
     "same-crops": lambda of: (
-        GEOMETRY["same"](of) and any(_unclipped_same_padding(axis, axis.dilation) < 0 for axis in of.geometry)
+        GEOMETRY["same"](of) and any(_same_padding(axis, axis.dilation) < 0 for axis in of.geometry)
     ),
     # SAME does not begin its windows (kernel - 1) / 2 cells before X, rounded down.
     "same-beside-half-of-kernel": lambda of: (

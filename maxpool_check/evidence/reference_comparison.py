@@ -211,42 +211,36 @@ def _pair(number: int, second: int, axes_of: Sequence[Sequence[Axis]]) -> Geomet
 
 @dataclass
 class TunedComparison:
-    """Compares the evaluator as it is tuned for other sizes: tap by tap, by doubling alone, and in the smallest parts.
+    """Compares the evaluator as it takes large tensors: some planes at a time, and one plane in parts of some windows."""
 
-    ``parts`` gathers the cells of all windows; ``both`` is doubling in the smallest parts.
-    """
-
-    taps: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0))
-    doubling: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0, taps=0))
-    parts: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=2**20, part=1))
-    both: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0, taps=0, part=1))
+    planes: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: _in_parts(2**10, 2**12))
+    windows: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: _in_parts(1, 2**6))
 
     def axis(self, axis: Axis) -> None:
         """Compare the results in one dimension."""
-        self.taps.by_windows((axis,), ALL_SETTINGS)
-        self.doubling.by_windows((axis,), ALL_SETTINGS)
-        self.parts.on_one_plane((axis,))
-        self.both.on_one_plane((axis,))
+        self._compare((axis,), ALL_SETTINGS)
 
     def row(self, number: int, axes_of: Sequence[Sequence[Axis]]) -> None:
         """The table of that number as the first axis, with every tenth as the second."""
         for second in range(-number % EVERY, len(axes_of), EVERY):
-            geometry = _pair(number, second, axes_of)
-            self.taps.by_windows(geometry)
-            self.doubling.by_windows(geometry)
-            self.parts.on_one_plane(geometry)
-            self.both.on_one_plane(geometry)
+            self._compare(_pair(number, second, axes_of), SETTINGS)
+
+    def _compare(self, geometry: Geometry, settings: Sequence[PoolingSetting]) -> None:
+        for compared in self.planes:
+            compared.by_windows(geometry, settings)
+        for compared in self.windows:
+            compared.on_one_plane(geometry)
 
     @property
     def counts(self) -> Counts:
         """The counts of all of them."""
-        return self.taps.counts + self.doubling.counts + self.parts.counts + self.both.counts
+        return sum((each.counts for each in (*self.planes, *self.windows)), Counts())
 
     @property
     def mismatches(self) -> list[str]:
         """Those of all of them."""
-        return [*self.taps.mismatches, *self.doubling.mismatches, *self.parts.mismatches, *self.both.mismatches]
+        return [mismatch for each in (*self.planes, *self.windows) for mismatch in each.mismatches]
 
 
-def _tuned(**tuning: int) -> EvaluatorComparison:
-    return EvaluatorComparison(partial(evaluator.evaluate, tuning=evaluator.Tuning(**tuning)))
+def _in_parts(*sizes: int) -> tuple[EvaluatorComparison, ...]:
+    return tuple(EvaluatorComparison(partial(evaluator.evaluate, part_size=size)) for size in sizes)

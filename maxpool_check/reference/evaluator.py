@@ -1,39 +1,34 @@
 """The same result as :mod:`~maxpool_check.reference.definition`, vectorised.
 
-Each window chooses a cell by its key, in :mod:`~maxpool_check.reference.reduction`; Y is copied from X at the end, bit by bit.
+X is computed in parts, so that what is needed meanwhile stays small. In each of them one axis is reduced after the other, from
+the innermost outwards: the maximum is separable, and a later tap wins only if it is strictly greater, so the first maximum in
+row-major order remains. What is compared are keys, which compare as the cells do; the positions of the cells are kept beside
+them, and Y is copied from X at the end, bit by bit.
 """
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
-from maxpool_check.reference.dtypes import is_float
-from maxpool_check.reference.geometry import Axis, effective_kernel
-from maxpool_check.reference.parts import parts
+from maxpool_check.reference.dtypes import bits, is_float
+from maxpool_check.reference.geometry import Axis, Geometry, effective_kernel
 from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
-from maxpool_check.reference.reduction import chosen_cells
+
+PART = 2**19
+"""About so many bytes of X, or of Indices, are computed at a time; no result depends on it."""
+
+_PROPAGATING = frozenset({Nan.PROPAGATES, Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST})
+
+_Wins = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Where the keys of later taps win over the best so far."""
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """What makes the evaluator faster, or its memory smaller; no result depends on it.
-
-    About ``part`` bytes of X, or of Indices, are computed at a time. ``taps``: as many comparisons tap by tap cost what one by
-    doubling does; 0 is doubling everywhere. ``gathered``: the cells of long windows are gathered if they are at most about so many
-    times as many as those of X; 0 is never.
-    """
-
-    part: int = 2**19
-    taps: int = 1
-    gathered: int = 4
-
-
-TUNING = Tuning()
-
-
-def evaluate(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING) -> Pooled:
+def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART) -> Pooled:
     """Pool X, of shape N x C x D1 x ... x Dn."""
     shape = (*X.shape[:2], *pooling.output_sizes)
     planes = (math.prod(shape[:2]), *shape[2:])
@@ -42,8 +37,8 @@ def evaluate(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING) -> Pooled
     maxima = np.zeros(planes, X.dtype)
     Indices = np.zeros(planes, pooling.numbering.dtype) if pooling.indices else None
     X, nan = np.ascontiguousarray(X), pooling.policies.nan
-    for part in parts(X, pooling.geometry, tuning.part):
-        cells = chosen_cells(part, nan, np.greater, tuning.taps, tuning.gathered)
+    for part in _parts(X, pooling.geometry, part_size):
+        cells = _chosen_cells(part, nan)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
             values[np.isnan(values)] = -np.inf
@@ -51,9 +46,8 @@ def evaluate(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING) -> Pooled
         if Indices is not None:
             Indices[part.at] = pooling.numbering.number(cells, X.shape)
         for dimension, axis in enumerate(part.geometry, start=1):
-            missing = _missing(axis)
-            if missing is not None:
-                empty[part.at] |= missing.reshape(-1, *[1] * (len(shape) - 2 - dimension))
+            has_no_tap = _taps(axis)[1] == 0
+            empty[part.at] |= has_no_tap.reshape(-1, *[1] * (len(shape) - 2 - dimension))
     undefined = empty
     if empty.any():
         maxima[empty] = 0
@@ -66,35 +60,150 @@ def evaluate(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING) -> Pooled
             undefined &= empty
             maxima[empty & ~undefined] = pooling.padding_value
     empty, undefined, maxima = empty.reshape(shape), undefined.reshape(shape), maxima.reshape(shape)
-    Y = _activated(maxima, pooling, undefined)
+    Y = maxima if pooling.activation is None else pooling.activation.of(maxima)
+    Y = np.where(undefined, np.zeros((), Y.dtype), Y) if Y is not maxima else Y
     return Pooled(Y, None if Indices is None else Indices.reshape(shape), empty, undefined, maxima)
 
 
-def _activated(maxima: np.ndarray, pooling: Pooling, undefined: np.ndarray) -> np.ndarray:
-    """The activation of the maxima, which may have another dtype; 0 where the document gives no value."""
-    if pooling.activation is None:
-        return maxima
-    Y = pooling.activation.of(maxima)
-    return np.where(undefined, np.zeros((), Y.dtype), Y)
-
-
-def chosen(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING, *, last: bool = False) -> np.ndarray:
+def chosen(X: np.ndarray, pooling: Pooling, part_size: int = PART, *, last: bool = False) -> np.ndarray:
     """The row-major position in X (int64) of the maximum of each window; any cell for an empty window.
 
     Of equal maxima it is the first, or the ``last``, in row-major order.
     """
     shape = (*X.shape[:2], *pooling.output_sizes)
     cells = np.zeros((math.prod(shape[:2]), *shape[2:]), np.int64)
-    wins = np.greater_equal if last else np.greater
-    for part in parts(X, pooling.geometry, tuning.part):
-        cells[part.at] = chosen_cells(part, pooling.policies.nan, wins, tuning.taps, tuning.gathered)
+    for part in _parts(X, pooling.geometry, part_size):
+        cells[part.at] = _chosen_cells(part, pooling.policies.nan, last=last)
     return cells.reshape(shape)
 
 
-def _missing(axis: Axis) -> np.ndarray | None:
-    """Which windows of an axis have no tap inside X; None if it is plain that each has one."""
-    reaches_x = axis.start(0) + effective_kernel(axis.kernel, axis.dilation) > 0
-    if reaches_x and axis.start(axis.output - 1) < axis.size and axis.dilation <= axis.size:
-        return None
-    missing: np.ndarray = axis.taps()[1] == 0
-    return missing
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some windows of some planes, and the cells of X that they need.
+
+    ``at`` are their places among all planes x windows. ``X``, planes x D1 x ... x Dn, has the cells, the first of which is at
+    position ``origin`` of the whole X, and the others behind it; ``geometry`` says where the windows are in it.
+    """
+
+    at: tuple[slice, ...]
+    X: np.ndarray
+    origin: int
+    geometry: Geometry
+
+
+def _parts(X: np.ndarray, geometry: Geometry, most: int) -> Iterator[_Part]:
+    """All windows, some planes at a time; where a plane is too large, some windows along its first axis of several cells."""
+    count, sizes = math.prod(X.shape[:2]), X.shape[2:]
+    plane, windows = math.prod(sizes), math.prod(axis.output for axis in geometry)
+    if not count * plane * windows:
+        return
+    planes, everything = X.reshape(count, *sizes), (slice(None),) * len(sizes)
+    largest = max(X.itemsize * plane, 8 * windows)
+    if largest <= most:
+        step = most // largest
+        for c in range(0, count, step):
+            yield _Part((slice(c, c + step), *everything), planes[c : c + step], c * plane, geometry)
+        return
+    split = next((number for number, size in enumerate(sizes) if size > 1), 0)
+    before, axis, behind = geometry[:split], geometry[split], geometry[split + 1 :]
+    row, reach = math.prod(sizes[split + 1 :]), effective_kernel(axis.kernel, axis.dilation)
+    # Not less than a window is long: parts that overlap by more would cost more than they save.
+    step = max(
+        1, most // max(X.itemsize * row * axis.stride, 8 * windows // axis.output), min(reach, axis.size) // axis.stride
+    )
+    for c, i in itertools.product(range(count), range(0, axis.output, step)):
+        some = min(step, axis.output - i)
+        low = min(max(0, axis.start(i)), axis.size - 1)
+        high = max(low + 1, min(axis.size, axis.start(i + some - 1) + reach))
+        shorter = replace(axis, size=high - low, begin=low - axis.start(i), output=some)
+        at = (slice(c, c + 1), *everything[:split], slice(i, i + some), *everything[split + 1 :])
+        cells = (slice(c, c + 1), *everything[:split], slice(low, high))
+        yield _Part(at, planes[cells], c * plane + low * row, (*before, shorter, *behind))
+
+
+def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> np.ndarray:
+    """The positions in the whole X (int64) of what the windows of a part choose: any cell, if they have none."""
+    X, geometry, plane = part.X.reshape(len(part.X), -1), part.geometry, part.X[0].size
+    shape = (len(X), *(axis.output for axis in geometry))
+    origins = np.arange(part.origin, part.origin + X.size, plane).reshape(-1, 1)
+    keys = _keys(X, nan)
+    wins: _Wins = np.greater_equal if last else np.greater
+    if nan is Nan.PROPAGATES_LAST and not last and keys.dtype != X.dtype:
+        wins = _wins_or_is_nan
+    elif not last and all(map(_is_whole, geometry)):
+        return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape)
+    # Positions in the plane: they are the same in all planes, and the smallest integers are the fastest.
+    cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1))
+    outer, inner = plane, 1
+    for axis in reversed(geometry):
+        outer //= axis.size
+        of_axis = (-1, outer, axis.size, inner)
+        keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, wins)
+        inner *= axis.output
+    return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape)
+
+
+def _reduced(keys: np.ndarray, cells: np.ndarray, axis: Axis, wins: _Wins) -> tuple[np.ndarray, np.ndarray]:
+    """The best key of each window along the third of four dimensions, and its cell: one tap after the other."""
+    first, count = _taps(axis)
+    # The first tap of an empty window is any cell: the caller discards its result.
+    best = keys.take(first, 2)
+    chosen = np.broadcast_to(cells.take(first, 2), best.shape).copy()
+    are_a_stride_apart = bool((np.diff(first) == axis.stride).all())
+    for t in range(1, int(count.max())):
+        at = first + t * axis.dilation
+        if are_a_stride_apart and t < count.min():
+            # Neighbours in memory compare so much faster that the copy pays.
+            taps = (slice(None), slice(None), slice(at[0], at[-1] + 1, axis.stride))
+            candidate, cell = np.ascontiguousarray(keys[taps]), np.ascontiguousarray(cells[taps])
+        else:
+            # A missing tap repeats the first, which makes no difference.
+            at = np.where(t < count, at, first)
+            candidate, cell = keys.take(at, 2), cells.take(at, 2)
+        better = wins(candidate, best)
+        np.maximum(best, candidate, out=best)
+        # In row-major order the cell of a later tap has a greater number than those of all before it.
+        np.maximum(chosen, cell * better, out=chosen)
+    return best, chosen
+
+
+def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
+    # Many cases have the same axes. Long tables would take more memory than they save time.
+    return _kept_taps(axis) if axis.output <= 256 else axis.taps()
+
+
+@lru_cache(1024)
+def _kept_taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
+    return axis.taps()
+
+
+def _is_whole(axis: Axis) -> bool:
+    """Whether the only window of an axis has all of its cells."""
+    return axis.output == 1 and axis.begin >= 0 and axis.dilation == 1 and axis.reach >= axis.size
+
+
+def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
+    """Values that compare with ``>`` as the cells of X do under an interpretation of NaN: X itself if it has none.
+
+    The keys of NaN are equal, greater than all others where they propagate, and less otherwise.
+    """
+    # Of 16 bits, numpy compares integers several times as fast.
+    if not is_float(X.dtype) or (X.itemsize > 2 and not np.isnan(X).any()):
+        return X
+    infinity, limits = int(bits(np.array([np.inf], X.dtype))[0]), np.iinfo(f"i{X.itemsize}")
+    pattern = np.ascontiguousarray(X).view(limits.dtype)
+    # As integers: the magnitude of the bits with the sign of the value, so that -0 equals +0 and there is room below -inf
+    # and above +inf.
+    keys, sign = pattern & limits.max, pattern >> limits.bits - 1
+    is_nan = keys > infinity
+    keys ^= sign
+    keys -= sign
+    # Less than -inf where a NaN counts as -inf in Y: it is no cell that equals Y.
+    keys[is_nan] = limits.max if nan in _PROPAGATING else limits.min
+    return keys
+
+
+def _wins_or_is_nan(candidate: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Where a later key is greater, or that of a NaN; keys as :func:`_keys` makes them of a NaN that propagates."""
+    wins: np.ndarray = (candidate > held) | (candidate == np.iinfo(candidate.dtype).max)
+    return wins

@@ -127,6 +127,14 @@ def padded_axis(n: int, k: int, s: int, d: int, b: int, e: int, rounding: Roundi
     return Axis(n, k, s, d, b, e, rounding(n, k, s, d, b, e))
 
 
+def same_padding(n: int, k: int, s: int, d: int) -> int:
+    """``(o - 1) * s + K - n``, the total padding with which ``o = ceil(n / s)`` windows cover an axis exactly.
+
+    It is negative where they do not reach its end.
+    """
+    return (-(-n // s) - 1) * s + effective_kernel(k, d) - n
+
+
 class AutoPad(str, Enum):
     """What decides where the windows are."""
 
@@ -144,8 +152,8 @@ class AutoPad(str, Enum):
 class Placement:
     """How a document places the windows of an axis: by pads and a rounding, or by ``SAME_*``.
 
-    ``SAME_*`` does not use ``rounding``. Where its stride makes the total padding ``(o - 1) * s + K - n`` negative, the
-    padding is 0 if it ``clamps``; otherwise the input is cropped. ``zero_size``: the rounding counts the windows also where
+    ``SAME_*`` does not use ``rounding``. Where its stride makes the total padding negative, the padding is 0 if it
+    ``clamps``; otherwise the input is cropped. ``zero_size``: the rounding counts the windows also where
     they are larger than the padded input by no more than a stride.
     """
 
@@ -162,14 +170,13 @@ class Placement:
     def axis(self, n: int, k: int, s: int, d: int, b: int, e: int) -> Axis:
         """One axis; only explicit pads use ``b`` and ``e``. Raises :class:`NoWindow`."""
         if self.is_same:
-            output = -(-n // s)
-            total = (output - 1) * s + effective_kernel(k, d) - n
+            total = same_padding(n, k, s, d)
             if self.clamps:
                 total = max(0, total)
             # Halved towards zero, even if it is negative.
             small = total // 2 if total >= 0 else -(-total // 2)
             b, e = (small, total - small) if self.auto_pad is AutoPad.SAME_UPPER else (total - small, small)
-            return Axis(n, k, s, d, b, e, output)
+            return Axis(n, k, s, d, b, e, -(-n // s))
         b, e = (b, e) if self.auto_pad is AutoPad.EXPLICIT else (0, 0)
         return padded_axis(n, k, s, d, b, e, self.rounding, zero_size=self.zero_size)
 

@@ -112,8 +112,7 @@ class Numbering:
         named = (numbers >= 0) & (numbers < bound)
         numbers = np.where(named, numbers, 0).astype(np.int64)
         if self.layout is not Layout.CHANNELS_FIRST:
-            batch, offset, channel = coordinates(numbers, (shape[0], plane, shape[1]))
-            numbers = (batch * shape[1] + channel) * plane + offset
+            numbers = _swapped(numbers, (shape[0], plane, shape[1]))
         if self.storage_order is StorageOrder.COLUMN_MAJOR:
             origin, offset = np.divmod(numbers, max(plane, 1))
             reversed_position = coordinates(offset, shape[:1:-1])
@@ -146,25 +145,25 @@ def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numb
 
     ``numbers`` is N x C x D1 x ... x Dn, ``shape`` that of X. What names no cell of the whole tensor is not rearranged.
     """
-    return _rearranged(numbers + _firsts(numbers, shape, numbering), shape, numbering.layout, Layout.CHANNELS_FIRST)
+    numbers = numbers + _firsts(numbers, shape, numbering)
+    is_first = numbering.layout is Layout.CHANNELS_FIRST
+    return numbers if is_first else _swapped(numbers, (shape[0], _plane(shape), shape[1]))
 
 
 def from_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numbering) -> np.ndarray:
     """The inverse of :func:`of_whole_tensor`."""
-    return _rearranged(numbers, shape, Layout.CHANNELS_FIRST, numbering.layout) - _firsts(numbers, shape, numbering)
+    is_first = numbering.layout is Layout.CHANNELS_FIRST
+    arranged = numbers if is_first else _swapped(numbers, (shape[0], shape[1], _plane(shape)))
+    return arranged - _firsts(numbers, shape, numbering)
 
 
-def _rearranged(numbers: np.ndarray, shape: tuple[int, ...], source: Layout, target: Layout) -> np.ndarray:
-    """The numbers of the same cells in a tensor that is flattened otherwise; those of no cell as they are."""
-    named = (numbers >= 0) & (numbers < math.prod(shape))
-    if source is target or not named.any():
+def _swapped(numbers: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
+    """The numbers of the same cells where the second and the third of three axes are swapped; those of no cell as they are."""
+    named = (numbers >= 0) & (numbers < math.prod(sizes))
+    if not named.any():
         return numbers
-    sizes = (shape[0], shape[1], _plane(shape))
-    of_source = source.arranged(range(3))
-    at = coordinates(np.where(named, numbers, 0), source.arranged(sizes))
-    core = [at[of_source.index(axis)] for axis in range(3)]
-    arranged = np.ravel_multi_index(target.arranged(core), target.arranged(sizes))
-    return np.where(named, arranged.astype(numbers.dtype), numbers)
+    first, second, third = coordinates(np.where(named, numbers, 0), sizes)
+    return np.where(named, ((first * sizes[2] + third) * sizes[1] + second).astype(numbers.dtype), numbers)
 
 
 def _firsts(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numbering) -> np.ndarray:

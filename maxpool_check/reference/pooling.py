@@ -127,10 +127,6 @@ class Pooled:
 
     def arranged(self, layout: Layout) -> "Pooled":
         """The result, which is N x C x D1 x ... x Dn, in another layout."""
-        return Pooled(
-            layout.from_core(self.Y),
-            None if self.Indices is None else layout.from_core(self.Indices),
-            layout.from_core(self.empty),
-            layout.from_core(self.undefined),
-            layout.from_core(self.maxima),
-        )
+        indices = None if self.Indices is None else layout.from_core(self.Indices)
+        Y, empty, undefined, maxima = map(layout.from_core, (self.Y, self.empty, self.undefined, self.maxima))
+        return Pooled(Y, indices, empty, undefined, maxima)

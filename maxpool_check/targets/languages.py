@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from maxpool_check.reference import geometry
-from maxpool_check.reference.geometry import Axis, Geometry, NoWindow, Rounding
+from maxpool_check.reference.geometry import AutoPad, Geometry, NoWindow, Placement, Rounding
 from maxpool_check.reference.numbering import Layout, Numbering
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.onnx import VERSIONS
@@ -90,21 +90,13 @@ def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     explicit = {"pads_begin": [axis.begin for axis in axes], "pads_end": [axis.end for axis in axes]}
     # What is padded alike on both sides, or not at all, are pads: the modes that compute them are for what only they need.
     if any(axis.begin != axis.end for axis in axes):
-        for pad_mode, first in ((2, 0), (3, 1)):
-            if all((axis.begin, axis.end, axis.output) == _same(axis, first) for axis in axes):
+        for pad_mode, auto_pad in ((2, AutoPad.SAME_UPPER), (3, AutoPad.SAME_LOWER)):
+            if axes == _placed(axes, auto_pad):
                 yield {**windows, "pad_mode": pad_mode}
     # It pads as far as the last window reaches, also where that starts in the padding.
     for pad_mode, rounding in ((1, geometry.floor_output), (0, geometry.ceil_output)):
         if _gives_outputs(rounding, axes):
             yield {**windows, **explicit, "pad_mode": pad_mode}
-
-
-def _same(axis: Axis, first: int) -> tuple[int, int, int]:
-    """Pads and output of SAME_UPPER, or, if ``first`` is 1, of SAME_LOWER."""
-    output = -(-axis.size // axis.stride)
-    pads = max(0, (output - 1) * axis.stride + axis.kernel - axis.size)
-    begin = (pads + first) // 2
-    return begin, pads - begin, output
 
 
 def _tflite(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
@@ -145,15 +137,20 @@ def _tensorflow(axes: Geometry, numbering: Numbering | None) -> Iterator[Attribu
 
 def _named_padding(axes: Geometry) -> str | None:
     """``VALID`` or ``SAME``, if TensorFlow's places every window of all axes where it is; None if neither does."""
-    for name, auto_pad in (("VALID", geometry.AutoPad.VALID), ("SAME", geometry.AutoPad.SAME_UPPER)):
-        placement = geometry.Placement(auto_pad)
+    for name, auto_pad in (("VALID", AutoPad.VALID), ("SAME", AutoPad.SAME_UPPER)):
         try:
-            placed = [placement.axis(a.size, a.kernel, a.stride, a.dilation, 0, 0) for a in axes]
+            placed = _placed(axes, auto_pad)
         except NoWindow:
             continue
         if all((each.begin, each.output) == (axis.begin, axis.output) for each, axis in zip(placed, axes, strict=True)):
             return name
     return None
+
+
+def _placed(axes: Geometry, auto_pad: AutoPad) -> Geometry:
+    """The axes with the pads and the output sizes of ``auto_pad``. Raises ``NoWindow``."""
+    placement = Placement(auto_pad)
+    return tuple(placement.axis(a.size, a.kernel, a.stride, a.dilation, 0, 0) for a in axes)
 
 
 def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:

@@ -243,12 +243,8 @@ def test_one_window_of_the_whole_plane_or_of_all_but_a_cell(axis, nan):
     assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
 
 
-TUNINGS = [
-    evaluator.Tuning(part, taps, gathered)
-    for part in (1, 24, 100, 1000)
-    for taps, gathered in ((0, 0), (1, 0), (1, 2**20))
-]
-"""Parts of one window or of several, of one plane or of several; by doubling, tap by tap, or all gathered."""
+PARTS = (1, 24, 100, 1000)
+"""Sizes of parts of one window or of several, of one plane or of several."""
 
 
 @st.composite
@@ -282,18 +278,18 @@ def ties(draw, pooling):
 
 
 @settings(max_examples=200, deadline=None)
-@given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
-def test_parts_and_doubling_change_nothing(pooling, tuning, data):
+@given(longer_poolings(), st.sampled_from(PARTS), st.data())
+def test_parts_change_nothing(pooling, part_size, data):
     X = data.draw(ties(pooling))
     slow = definition.evaluate(X, pooling)
-    assert_same(evaluator.evaluate(X, pooling, tuning), slow)
+    assert_same(evaluator.evaluate(X, pooling, part_size), slow)
     # Neither does the order of X in memory.
-    assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, tuning), slow)
+    assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, part_size), slow)
 
 
 @settings(max_examples=100, deadline=None)
-@given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
-def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data):
+@given(longer_poolings(), st.sampled_from(PARTS), st.data())
+def test_the_last_of_equal_maxima_in_parts(pooling, part_size, data):
     # From the other end, the last one is the first; of several NaN that propagate as well.
     X = data.draw(ties(pooling))
     axes = tuple(range(2, X.ndim))
@@ -302,7 +298,7 @@ def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data
         tuple(replace(axis, begin=axis.reach - axis.size) for axis in pooling.geometry), Policies(nan=nan)
     )
     first = definition.evaluate(np.flip(X, axes), mirrored)
-    last = np.flip(evaluator.chosen(X, pooling, tuning, last=True), axes)
+    last = np.flip(evaluator.chosen(X, pooling, part_size, last=True), axes)
     plane = int(np.prod(X.shape[2:]))
     named = ~first.empty
     assert (last // plane == first.Indices // plane)[named].all()
@@ -320,13 +316,13 @@ def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data
     ids=lambda geometry: "x".join(str(axis.size) for axis in geometry),
 )
 def test_large_tensors_are_as_in_one_part(name, geometry):
-    # The definition would take minutes. Without tuning, these are several parts.
+    # The definition would take minutes. In the usual size, these are several parts.
     pooling = Pooling(geometry, Policies(nan=Nan.PROPAGATES_LAST))
     random = np.random.default_rng(0)
     X = random.integers(-3, 3, (1, 2, *[axis.size for axis in geometry])).astype(NUMPY[name])
     if is_float(X.dtype):
         X[random.random(X.shape) < 0.01] = np.nan
-    assert_same(evaluator.evaluate(X, pooling), evaluator.evaluate(X, pooling, evaluator.Tuning(part=2**30)))
+    assert_same(evaluator.evaluate(X, pooling), evaluator.evaluate(X, pooling, 2**30))
 
 
 def test_memory_beside_the_result_stays_small():
@@ -342,15 +338,15 @@ def test_memory_beside_the_result_stays_small():
     assert peak - result < X.nbytes / 2
 
 
-@pytest.mark.parametrize("tuning", TUNINGS, ids=str)
-def test_what_is_empty_stays_empty_in_parts(tuning):
+@pytest.mark.parametrize("part_size", PARTS, ids=str)
+def test_what_is_empty_stays_empty_in_parts(part_size):
     for sizes, outputs in (((0,), (3,)), ((3,), (0,)), ((0, 3), (2, 2)), ((4, 3), (0, 2))):
         geometry = tuple(Axis(size, 2, 1, 1, 1, 1, output) for size, output in zip(sizes, outputs, strict=True))
         for batch in (0, 2):
             X = np.zeros((batch, 2, *sizes))
-            pooled = evaluator.evaluate(X, Pooling(geometry, Policies()), tuning)
+            pooled = evaluator.evaluate(X, Pooling(geometry, Policies()), part_size)
             assert_same(pooled, definition.evaluate(X, Pooling(geometry, Policies())))
-            assert evaluator.chosen(X, Pooling(geometry, Policies()), tuning).shape == pooled.Y.shape
+            assert evaluator.chosen(X, Pooling(geometry, Policies()), part_size).shape == pooled.Y.shape
 
 
 def test_the_two_references_do_not_agree_by_accident():
