@@ -12,8 +12,8 @@ from packaging.version import Version
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_flags import GRAPH
-from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.node import Inexact
+from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.reference.dtypes import is_float, is_subnormal, lowest, name_of
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, same_padding

@@ -8,8 +8,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
 from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context, node_of
-from maxpool_check.graphs.form import NEWEST, field_names
 from maxpool_check.graphs.node import Inexact
+from maxpool_check.graphs.operators import NEWEST, field_names
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification

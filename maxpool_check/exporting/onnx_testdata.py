@@ -16,7 +16,7 @@ from maxpool_check.exporting.flags import flags
 from maxpool_check.exporting.limits import EITHER_ZERO, LIMITS, limits_of, limits_page
 from maxpool_check.exporting.models import about_model
 from maxpool_check.exporting.names import safe_names
-from maxpool_check.graphs.form import NEWEST
+from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float, same

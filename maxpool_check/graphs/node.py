@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from maxpool_check.reference.dtypes import NUMPY, is_float, rounded
@@ -94,3 +95,15 @@ def tensor(value: Any, dtype: str, name: str) -> np.ndarray:
         return np.asarray(numbers.astype(target))
     except (ValueError, TypeError) as mistake:
         raise Inexact(f"{name}: {mistake}") from mistake
+
+
+def wide(X: np.ndarray) -> np.ndarray:
+    """The values as float64, which holds those of every float type exactly."""
+    # bfloat16 warns of NaN.
+    with np.errstate(invalid="ignore"):
+        return X.astype(np.float64)
+
+
+def significand_bits(dtype: np.dtype) -> int:
+    """The bits of the significand: integers up to 2 to this power are exact, and so is each sum of them that is not larger."""
+    return int(ml_dtypes.finfo(dtype).nmant) + 1

@@ -1,37 +1,57 @@
-"""The operators around MaxPool: what each makes of a tensor, and of which of its cells."""
+"""The operators around MaxPool: what each makes of a tensor, of which of its cells, and how its node is written in an operator set.
 
-from collections.abc import Callable
-from typing import Any
+onnx is imported on first use: most runs have no graphs of several nodes.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxpool_check.graphs.elementwise import ELEMENTWISE
-from maxpool_check.graphs.form import attributes_of, inputs_of
-from maxpool_check.graphs.movements import MOVEMENTS, split_sizes
+from maxpool_check.graphs.movements import (
+    MOVEMENTS,
+    conv,
+    conv_positions,
+    conv_weights,
+    global_max_positions,
+    split_sizes,
+    unpool,
+)
 from maxpool_check.graphs.node import Inexact, Node, tensor
-from maxpool_check.graphs.windows import conv, conv_positions, global_max_positions, unpool
-from maxpool_check.reference.dtypes import name_of, same
+from maxpool_check.reference.dtypes import NUMPY, name_of, same
 
-__all__ = [
-    "OPERATORS",
-    "Inexact",
-    "Node",
-    "apply",
-    "attributes_of",
-    "inputs_of",
-    "is_elementwise",
-    "is_known",
-    "output_count",
-    "positions",
-]
+if TYPE_CHECKING:
+    from onnx.defs import OpSchema
+
+OLDEST = 7
+"""The oldest operator set that nodes are written in: before, some operators train or broadcast unless told otherwise."""
+
+NEWEST = 28
+"""The newest operator set that nodes and models are written in."""
+
+_INTEGER_INPUTS = frozenset({"pads", "axes", "shape", "starts", "ends", "steps", "split", "output_shape"})
+_FIXED_DTYPES = {"ratio": "float32", "x_scale": "float32", "y_zero_point": "uint8"}
+_ONNX_NAMES = {"float32": "float", "float64": "double"}
+_NOT_OF_ONNX = {"Split": ("output",), "Concat": ("inputs",), "Conv": ("weights",)}
+_UNSUPPORTED = {
+    "Conv": ("auto_pad", "group", "W", "B"),
+    "QuantizeLinear": ("block_size", "output_dtype", "precision"),
+    "DequantizeLinear": ("block_size", "output_dtype"),
+    "Dropout": ("training_mode",),
+    "MaxUnpool": ("I",),
+}
+_DISPENSABLE: dict[str, Callable[[Node], bool]] = {
+    "allowzero": lambda node: node.integer("allowzero") == 0,
+    "steps": lambda node: set(node.integers("steps")) <= {1},
+    "num_outputs": lambda _node: True,
+}
+"""Fields that an operator set without them does not need, and for which values."""
+
 
 OPERATORS = (*ELEMENTWISE, *MOVEMENTS, "Conv", "GlobalMaxPool", "MaxUnpool")
 """The names of the operators. MaxPool is none of them: its meaning is that of a document."""
-
-
-def is_known(op: str) -> bool:
-    """Whether there is such an operator here."""
-    return op in OPERATORS
 
 
 def is_elementwise(node: Node) -> bool:
@@ -50,7 +70,7 @@ def apply(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = No
     ``indices`` (int64, of the shape of X) is the input I of MaxUnpool. Raises :class:`Inexact` where the ONNX text of this
     operator set gives no exact, unique result for X, or the node is invalid there.
     """
-    if not is_known(node.op):
+    if node.op not in OPERATORS:
         raise Inexact(f"{node.op} is not an operator with an exact result here")
     dtype = name_of(X.dtype)
     attributes_of(node, opset, X.shape)
@@ -103,3 +123,154 @@ def _checked(node: Node, function: Callable[..., np.ndarray], *arguments: Any) -
         raise
     except (ValueError, IndexError) as mistake:
         raise Inexact(f"{node.op}: {mistake}") from mistake
+
+
+def attributes_of(node: Node, opset: int, shape: tuple[int, ...] = ()) -> dict[str, Any]:
+    """The attributes of the node in an operator set, by its names: integers, floats, text and lists.
+
+    ``to`` of Cast is a number of ``TensorProto.DataType``. ``shape`` is that of the node's input, which Conv needs.
+    Raises :class:`Inexact` where the node cannot be written there with its meaning.
+    """
+    from onnx import helper
+
+    known = _schema(node.op, opset).attributes
+    attributes = {
+        name: _attribute(node, name, value, known[name].type)
+        for name, value in _written(node, opset)[0].items()
+        if name != "to"
+    }
+    if node.op == "Cast":
+        attributes["to"] = helper.np_dtype_to_tensor_dtype(NUMPY[node.name("to", tuple(NUMPY))])
+    if node.op == "Conv":
+        attributes["group"] = conv_weights(node, NUMPY["float32"], shape)[1]
+    missing = [name for name, attribute in known.items() if attribute.required and name not in attributes]
+    if missing:
+        raise Inexact(f"{node.op} of operator set {opset} needs {missing[0]}")
+    return attributes
+
+
+def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -> dict[str, np.ndarray | None]:
+    """The inputs after the chain's tensor, by the names and in the order of an operator set.
+
+    None is an input that is left out before another, whose name in the node is empty; and ``I`` of MaxUnpool, which is no
+    constant. The names of Concat's are ``inputs_1`` and so on. ``dtype`` and ``shape`` are those of the chain's tensor; Conv
+    needs the shape. Raises :class:`Inexact` where the node cannot be written there with its meaning, or has no such dtype.
+    """
+    from onnx.defs import OpSchema
+
+    schema, (attributes, fields) = _schema(node.op, opset), _written(node, opset)
+    inputs: dict[str, np.ndarray | None] = {}
+    for parameter in schema.inputs[1:]:
+        name, is_single = parameter.name, parameter.option == OpSchema.FormalParameterOption.Single
+        if name in _INTEGER_INPUTS and name in fields:
+            inputs[name] = np.array(node.integers(name), np.int64)
+        elif name in fields:
+            inputs[name] = node.scalar(name, _FIXED_DTYPES.get(name, dtype))
+        elif is_single and node.op not in ("Conv", "MaxUnpool"):
+            raise Inexact(f"{node.op} of operator set {opset} needs {name}")
+        else:
+            inputs[name] = None
+    if node.op == "Conv":
+        inputs["W"] = conv_weights(node, NUMPY[dtype], shape)[0]
+    if node.op == "Concat":
+        inputs = {
+            f"inputs_{n}": tensor(value, dtype, "inputs of Concat") for n, value in enumerate(_constants(node), 1)
+        }
+    while inputs and list(inputs.values())[-1] is None and list(inputs)[-1] != "I":
+        inputs.popitem()
+    dtypes = [None if value is None else value.dtype.name for value in inputs.values()]
+    _check_types(node, schema, [dtype, *dtypes], opset)
+    for name in [name for name in ("value", "min", "max") if name in attributes]:
+        # An attribute is float32: it must hold the number of the chain's dtype, or its conversion would count.
+        value = attributes[name]
+        exact = tensor(value, dtype, name).astype(np.float64)
+        if not np.array_equal(exact, np.float64(np.float32(value)), equal_nan=True):
+            message = f"keeps {name} in float32, which is not the {dtype} of {value}"
+            raise Inexact(f"{node.op} of operator set {opset} {message}")
+    return inputs
+
+
+def _constants(concat: Node) -> Sequence[Any]:
+    constants = concat.fields.get("inputs")
+    if not isinstance(constants, list | tuple):
+        raise Inexact("Concat needs inputs, a list of tensors")
+    return constants
+
+
+@cache
+def field_names(op: str) -> frozenset[str]:
+    """The names of all fields that a node of an operator may have."""
+    return frozenset().union(*_names(op, NEWEST), _NOT_OF_ONNX.get(op, ())) - frozenset(_UNSUPPORTED.get(op, ()))
+
+
+@cache
+def _schema(op: str, opset: int) -> "OpSchema":
+    import onnx
+
+    if not OLDEST <= opset <= NEWEST:
+        raise Inexact(f"operator set {opset} is none of {OLDEST} to {NEWEST}")
+    try:
+        return onnx.defs.get_schema(op, opset, "")
+    except onnx.defs.SchemaError as missing:
+        raise Inexact(f"operator set {opset} has no {op}") from missing
+
+
+@cache
+def _names(op: str, opset: int) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the attributes, and of the inputs but the first."""
+    schema = _schema(op, opset)
+    return frozenset(schema.attributes), frozenset(parameter.name for parameter in schema.inputs[1:])
+
+
+def _written(node: Node, opset: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of ONNX as attributes and as inputs of an operator set, by its names."""
+    attribute_names, input_names = _names(node.op, opset)
+    attributes, inputs = {}, {}
+    for field, value in node.fields.items():
+        if field in _NOT_OF_ONNX.get(node.op, ()) or value is None:
+            continue
+        if field not in field_names(node.op):
+            raise Inexact(f"{node.op} with {field} is not supported")
+        if opset < 11 and (
+            (field == "axis" and node.integer(field) < 0)
+            or (field == "axes" and min(node.integers(field), default=0) < 0)
+        ):
+            raise Inexact(f"{node.op} of operator set {opset} has no negative axes")
+        name = "value" if node.op == "Pad" and field == "constant_value" and opset < 11 else field
+        if name in attribute_names:
+            attributes[name] = value
+        elif name in input_names:
+            inputs[name] = value
+        elif not (name in _DISPENSABLE and _DISPENSABLE[name](node)):
+            raise Inexact(f"{node.op} of operator set {opset} has no {field}")
+    return attributes, inputs
+
+
+def _attribute(node: Node, name: str, value: Any, kind: "OpSchema.AttrType") -> Any:
+    """A value of the attribute's type."""
+    types = type(kind)
+    if kind == types.INTS:
+        return node.integers(name)
+    if kind == types.INT:
+        return node.integer(name)
+    if kind == types.FLOAT and isinstance(value, int | float):
+        return float(value)
+    if kind == types.STRING and isinstance(value, str):
+        return value
+    raise Inexact(f"{name} of {node.op} cannot be {value}")
+
+
+def _check_types(node: Node, schema: "OpSchema", dtypes: Sequence[str | None], opset: int) -> None:
+    """Check the dtypes of the inputs, and of the output of Cast, against the schema; None is an input without one."""
+    parameters = list(schema.inputs)
+    if node.op == "Cast":
+        dtypes, parameters = [*dtypes, node.name("to", tuple(NUMPY))], [*parameters, schema.outputs[0]]
+    parameters += [parameters[-1]] * (len(dtypes) - len(parameters))
+    bound: dict[str, str] = {}
+    for dtype, parameter in zip(dtypes, parameters, strict=False):
+        if dtype is None:
+            continue
+        if f"tensor({_ONNX_NAMES.get(dtype, dtype)})" not in parameter.types:
+            raise Inexact(f"{node.op} of operator set {opset} has no {dtype}")
+        if bound.setdefault(parameter.type_str, dtype) != dtype:
+            raise Inexact(f"{node.op} of {bound[parameter.type_str]} in operator set {opset} has no input of {dtype}")

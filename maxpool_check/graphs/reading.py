@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, Context, name_before
 from maxpool_check.graphs.node import Node
-from maxpool_check.graphs.operators import is_known
+from maxpool_check.graphs.operators import OPERATORS
 from maxpool_check.reference.dtypes import NUMPY, name_of
 
 OWN_DOMAINS = ("", "ai.onnx")
@@ -53,15 +53,6 @@ def attribute_values(node: NodeProto) -> dict[str, Any]:
     return attributes
 
 
-@dataclass
-class _Sides:
-    """The nodes on each side of the MaxPool, as they are read."""
-
-    before: list[Node] = field(default_factory=list)
-    after: list[Node] = field(default_factory=list)
-    pool: NodeProto | None = None
-
-
 class _ChainReader:
     def __init__(self, model: ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
         self._graph = model.graph
@@ -91,41 +82,39 @@ class _ChainReader:
             raise NotAChain("its first node does not take an input of the graph")
         X = self._constants.pop(start)[0] if is_initializer else self._inputs[start]
         self._constants |= {name: (value, "input") for name, value in self._inputs.items() if name != start}
-        sides, value = _Sides(), start
+        before: list[Node] = []
+        after: list[Node] = []
+        pool, value = None, start
         names: dict[str, str] = {}
         uses = Counter(name for node in self._nodes for name in node.input)
         for node in self._nodes:
             if not node.input or node.input[0] != value or uses[value] > 1:
                 raise NotAChain("its nodes are not a chain through which one tensor flows")
             if node.op_type == MAX_POOL:
-                sides.pool, value = node, node.output[0]
-                names |= {name: "Indices" for name in node.output[1:] if name}
-                names[value] = BEHIND
+                pool, value = node, node.output[0]
+                names |= {value: BEHIND, **{name: "Indices" for name in node.output[1:] if name}}
                 continue
-            side = sides.before if sides.pool is None else sides.after
-            read, value = self._node(node, uses, sides.pool)
-            if sides.pool is None:
-                names[value] = name_before(len(side))
-            side.append(read)
-        assert sides.pool is not None
+            read, value = self._node(node, uses, pool)
+            if pool is not None:
+                after.append(read)
+                continue
+            names[value] = name_before(len(before))
+            before.append(replace(read, consumers=2 if value in self._outputs else 1))
+        assert pool is not None
         names[value] = "Y"
         unknown = [name for name in self._outputs if name not in names]
         if unknown or not self._outputs:
             raise NotAChain(f"its graph has outputs that are not a case's: {', '.join(unknown) or 'none'}")
         outputs = tuple(names[name] for name in self._outputs)
-        before = tuple(
-            Node(node.op, node.fields, node.constants, 2 if name_before(number) in outputs else 1)
-            for number, node in enumerate(sides.before)
-        )
         context = Context(
-            self._opset, before, tuple(sides.after), 2 if BEHIND in outputs else 1, is_initializer,
+            self._opset, tuple(before), tuple(after), 2 if BEHIND in outputs else 1, is_initializer,
             None if is_initializer else self._dimensions(start, X.shape),
         )  # fmt: skip
-        return Chain(X, context, attribute_values(sides.pool), outputs)
+        return Chain(X, context, attribute_values(pool), outputs)
 
     def _node(self, node: NodeProto, uses: Mapping[str, int], pool: NodeProto | None) -> tuple[Node, str]:
         """A node besides MaxPool, and the name of its output that the chain follows."""
-        if not is_known(node.op_type):
+        if node.op_type not in OPERATORS:
             raise NotAChain(f"its node {node.op_type} is none of the operators that are known")
         fields = attribute_values(node)
         forms = set()

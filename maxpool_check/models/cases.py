@@ -11,7 +11,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.corpus.tensors import Recipe, recipe
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
-from maxpool_check.graphs.form import NEWEST, OLDEST
+from maxpool_check.graphs.operators import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode
 from maxpool_check.models.shapes import MOST_CELLS

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
-from maxpool_check.graphs.form import NEWEST, OLDEST
 from maxpool_check.graphs.node import Node
-from maxpool_check.graphs.operators import is_known
+from maxpool_check.graphs.operators import NEWEST, OLDEST, OPERATORS
 from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, read_chain
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode
@@ -143,7 +142,9 @@ def _after(node: PoolNode) -> Iterator[NodeProto]:
 
 
 def _may_be_tested(node: NodeProto) -> bool:
-    return node.domain in OWN_DOMAINS and is_known(node.op_type) and node.op_type not in _LEFT_OUT and bool(node.input)
+    return (
+        node.domain in OWN_DOMAINS and node.op_type in OPERATORS and node.op_type not in _LEFT_OUT and bool(node.input)
+    )
 
 
 def _makers(node: PoolNode, name: str) -> list[str]:

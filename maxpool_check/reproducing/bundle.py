@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.exporting.onnx_testdata import files_of_test
-from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.model import maxpool_model
+from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.header import MARK
 from maxpool_check.reproducing.issue import issue

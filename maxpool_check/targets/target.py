@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.model import maxpool_model
+from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
 from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.model import maxpool_model
+from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.reference.pooling import Activation, Function
 
 ELEMENTS = {
