@@ -10,8 +10,7 @@ from maxpool_check.corpus.conditions import Features
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, pool_nodes
-from maxpool_check.models.open_points import open_points
-from maxpool_check.models.profile import ProfileFinding, profile
+from maxpool_check.models.profile import ProfileFinding, open_points, profile
 from maxpool_check.models.shapes import InferredTypes, at_sizes, declared, explicit
 from maxpool_check.models.surroundings import Surroundings, surroundings
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant

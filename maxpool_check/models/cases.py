@@ -76,10 +76,9 @@ class ModelCase:
 
 def document_for(node: PoolNode, spec: str) -> Specification | None:
     """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
-    X = node.tested
-    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X.shape is not None:
+    if spec == "sonnx" and node.document is not None and node.opset >= 22:
         document = specification(spec)
-        if isinstance(document.resolve(node.attributes, X.dtype, X.shape), Pooling):
+        if isinstance(node.resolved(document, node.tested), Pooling):
             return document
     return node.document
 

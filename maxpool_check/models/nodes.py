@@ -12,6 +12,7 @@ from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
 from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, Path, TensorType
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
 
@@ -147,13 +148,28 @@ class PoolNode:
             return None
         return specification("ort-nhwc-11" if self.proto.domain == _NHWC else f"onnx-{self.opset}")
 
+    @property
+    def rank(self) -> int | None:
+        """The number of spatial axes that the model declares; None if it does not."""
+        sizes = None if self.declared is None else self.declared.sizes
+        return None if sizes is None else max(len(sizes) - 2, 0)
+
+    def resolved(self, document: Specification | None, X: TensorType | None) -> Pooling | Refused | None:
+        """What a document says of it for an X of this type; None if there is no document, or the type is not known."""
+        if document is None or X is None or X.shape is None or X.is_undefined:
+            return None
+        return document.resolve(self.attributes, X.dtype, X.shape)
+
+    @cached_property
+    def declared_pooling(self) -> Pooling | None:
+        """What it computes as it is declared; None if a size is open, or its document excludes it."""
+        resolved = self.resolved(self.document, self.declared)
+        return resolved if isinstance(resolved, Pooling) else None
+
     @cached_property
     def refused(self) -> Refused | None:
         """Why its document excludes it at the sizes to test; None if it is valid, or its shape or element type is not known."""
-        document, X = self.document, self.tested
-        if document is None or X.shape is None or X.is_undefined:
-            return None
-        resolved = document.resolve(self.attributes, X.dtype, X.shape)
+        resolved = self.resolved(self.document, self.tested)
         return resolved if isinstance(resolved, Refused) else None
 
 
