@@ -17,11 +17,11 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
+from maxpool_check.models.cases import write_cases
+from maxpool_check.models.inputs import read_inputs
 from maxpool_check.models.model_file import BadModel, UserModel, read_model
-from maxpool_check.models.model_part import read_inputs
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
-from maxpool_check.models.writing import write_cases
 from maxpool_check.reporting import model_ci, model_json, model_markdown, model_text
 from maxpool_check.reporting.html import model as model_html
 from maxpool_check.reporting.model_report import ModelReport

@@ -11,8 +11,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.flow import ModelRun
+from maxpool_check.models.inputs import CannotRun, random_inputs, read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
-from maxpool_check.models.model_part import CannotRun, random_inputs, read_inputs
 from maxpool_check.models.shapes import shape_of
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.session import TargetSession

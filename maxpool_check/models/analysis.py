@@ -1,20 +1,42 @@
-"""What is found in a model without running it: its MaxPool nodes, what is around them, and the cases that test them."""
+"""What is found in a model without running it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+That is its MaxPool nodes, what is around them, the cases that test them, and the known defects that can reach them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.corpus.conditions import Features
+from maxpool_check.corpus.attribution import about, is_expected, says_something
+from maxpool_check.corpus.conditions import Features, concerns, meets
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, pool_nodes
 from maxpool_check.models.profile import ProfileFinding, open_points, profile
 from maxpool_check.models.shapes import InferredTypes, at_sizes, declared, explicit
 from maxpool_check.models.surroundings import Surroundings, surroundings
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.words import plural
+
+REACHING = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH, Severity.REFUSES_VALID, Severity.LIMIT)
+"""The severities of defects that a valid node can show, and that are wrong."""
+
+_REFUSING = (Severity.REFUSES_VALID, Severity.LIMIT)
+
+_WORDS = {
+    "neg-inf": "-inf",
+    "pos-inf": "inf",
+    "nan": "NaN",
+    "lowest": "the lowest value of the type",
+    "negative": "negative values",
+    "subnormal": "subnormal numbers",
+    "zeros-of-both-signs": "zeros of both signs",
+}
+_NEGATIVE = {"neg-inf", "lowest", "negative"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +167,11 @@ def analyse(
     by_model, given, at = declared(model), explicit(model), at_sizes(model, shapes)
     nodes = []
     for node in pool_nodes(model, by_model, at):
-        path = node.scope.path
-        around = surroundings(node, model, at.of(path), by_model.of(path))
+        place = node.scope.place
+        around = surroundings(node, model, at.of(place), by_model.of(place))
         document = document_for(node, spec)
         maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
-        findings = tuple(profile(node, model, given.of(path), at.of(path)))
+        findings = tuple(profile(node, model, given.of(place), at.of(place)))
         cases = () if maker is None else tuple(maker.cases())
         # A window as large as memory has no open points that anybody could look at.
         points = tuple(open_points(node, document)) if cases and document is not None else ()
@@ -160,3 +182,77 @@ def analyse(
 def node_of(case: str) -> str:
     """The part of the id of a model's case that names the model and the node."""
     return case.rsplit("/", 2)[0]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A known defect of a target that can reach a node, and the values that it needs, in words; empty: any.
+
+    ``needs_negative``: among them are values below zero.
+    """
+
+    defect: Defect
+    needs: str
+    needs_negative: bool = False
+
+
+def reaching(
+    defects: Iterable[Defect], target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
+) -> list[Reach]:
+    """The known defects of a target that can reach a node, whatever its values: the worst first.
+
+    The node meets the conditions of the defect, and those of something that is expected of the target in a variant that the
+    model executes. ``features`` are those of the cases of the node, ``variants`` the ways in which the model executes it. A
+    defect without conditions says nothing of other graphs than its own cases.
+    """
+    possible = [each for each in defects if each.severity in REACHING and not each.conditions.refused]
+    refusing = [each for each in possible if each.severity in _REFUSING]
+    # What the target refuses has no outputs that can be wrong.
+    executed = [of for of in features if not any(_reached(each, target, [of], variants) for each in refusing)]
+    result = []
+    for defect in possible:
+        reached = _reached(defect, target, features if defect.severity in _REFUSING else executed, variants)
+        if reached:
+            needs_negative = all(_needs_negative(defect.conditions, each.conditions) for each in reached)
+            result.append(Reach(defect, needs(defect, reached), needs_negative))
+    return sorted(result, key=lambda reach: (reach.defect.severity.rank, reach.defect.id))
+
+
+def _reached(
+    defect: Defect, target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
+) -> list[ExpectedDivergence]:
+    """What is expected of the target whose conditions a node meets, whatever its values."""
+    return [
+        each
+        for each in about(defect, target)
+        if says_something(defect, each)
+        and any(is_expected(defect, each, variant) for variant in variants)
+        and any(concerns(defect, of.case) and _meets_whatever_values(defect, each, of) for of in features)
+    ]
+
+
+def _meets_whatever_values(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
+    both = (defect.conditions, expected.conditions)
+    return all(meets(replace(each, values=(), any_values=()), features) for each in both)
+
+
+def _needs_negative(*conditions: Conditions) -> bool:
+    return any(
+        _NEGATIVE & set(each.values) or (each.any_values and set(each.any_values) <= _NEGATIVE) for each in conditions
+    )
+
+
+def needs(defect: Defect, reached: Iterable[ExpectedDivergence]) -> str:
+    """The values that a defect needs to show one of these divergences, in words; empty: any."""
+    each_needs = [_needs(defect.conditions, each.conditions) for each in reached]
+    widest = _needs(defect.conditions, Conditions())
+    return widest if widest in each_needs else " or ".join(dict.fromkeys(each_needs))
+
+
+def _needs(*conditions: Conditions) -> str:
+    required = dict.fromkeys(flag for each in conditions for flag in each.values)
+    parts = [_WORDS[flag] for flag in required]
+    for each in conditions:
+        if each.any_values and not required.keys() & set(each.any_values):
+            parts.append(" or ".join(_WORDS[flag] for flag in each.any_values))
+    return " and ".join(parts)

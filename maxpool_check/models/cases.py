@@ -1,15 +1,18 @@
 """Cases of a user's model: each MaxPool alone and with the nodes around it, at its real shape, with values of each sort."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
+from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.tensors import Recipe, recipe
+from maxpool_check.corpus.writing import write_with_inputs
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.operators import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
@@ -21,6 +24,9 @@ from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
+
+WRITTEN_BY = "Written by maxpool-check model --case."
+"""The first line of the files."""
 
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
@@ -236,3 +242,28 @@ def limited(shape: tuple[int, ...], layout: Layout = Layout.CHANNELS_FIRST) -> t
         if math.prod(sizes) > MOST_CELLS:
             sizes[axis] = max(1, min(sizes[axis], MOST_CELLS // max(rest, 1)))
     return layout.arranged(tuple(sizes)) if len(shape) > 2 else tuple(sizes)
+
+
+def write_cases(cases: Sequence[ModelCase], path: Path) -> dict[Path, int]:
+    """Write cases to a file; those of another document than the first to a file beside it. The files, with the number of cases in each.
+
+    Raises :class:`ForeignFile` for a file that something else has written, before anything is written.
+    """
+    groups: dict[str, list[tuple[Case, Mapping[str, Any]]]] = defaultdict(list)
+    several = len({case.case.id.partition(":")[0] for case in cases}) > 1
+    for each in cases:
+        if each.fields is None:
+            continue
+        case = each.case
+        model, _, name = case.id.partition(":")
+        # The operator set decides which version of ONNX's document it is.
+        document = "onnx" if not case.context.is_alone and case.spec.startswith("onnx-") else case.spec
+        named = replace(case, id=f"{path.stem}:{f'{model}/' if several else ''}{name}")
+        groups[document].append((with_clauses(named), each.fields))
+    files = {}
+    for number, (document, group) in enumerate(groups.items()):
+        file = path if number == 0 else path.with_name(f"{path.stem}-{document}{path.suffix}")
+        about = f"MaxPool nodes of {', '.join(dict.fromkeys(Path(case.origin.path).name for case, _ in group))}"
+        write_with_inputs(group, file, about, WRITTEN_BY)
+        files[file] = len(group)
+    return files

@@ -33,6 +33,10 @@ FUNCTION = "maxpool-check function "
 """How the documentation of a node begins that was in a model-local function, before the names of that and of the node."""
 
 
+Place = tuple[tuple[int, int], ...]
+"""The place of a graph inside of others: for each node on the way its number, and that of the graph in it; empty: the main graph."""
+
+
 class BadModel(ValueError):
     """A file that is no usable ONNX model; the message says why, and how to fix it."""
 
@@ -103,11 +107,8 @@ def read_model(path: Path) -> UserModel:
             raise BadModel(f"{not_found(path, is_file=True)}{_nearest(path)}") from error
         if error.errno == errno.EISDIR:
             raise BadModel(f"{path} is a folder; name the models in it") from error
-        hint = (
-            "; models of more than 2 GB keep their tensors in files of external data"
-            if error.errno == errno.EFBIG
-            else ""
-        )
+        is_large = error.errno == errno.EFBIG
+        hint = "; models of more than 2 GB keep their tensors in files of external data" if is_large else ""
         raise BadModel(f"{path}: {error.strerror}{hint}") from error
     proto = ModelProto()
     try:
@@ -133,6 +134,23 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
             yield attribute.name, attribute.g
         for graph in attribute.graphs:
             yield attribute.name, graph
+
+
+def graphs(graph: GraphProto, place: Place = ()) -> Iterator[tuple[Place, GraphProto]]:
+    """A graph, and the graphs inside its nodes, each with its place."""
+    yield place, graph
+    for number, node in enumerate(graph.node):
+        for which, (_, inner) in enumerate(subgraphs(node)):
+            yield from graphs(inner, (*place, (number, which)))
+
+
+def taken(node: NodeProto) -> Iterator[str]:
+    """The tensors that a node and the graphs inside it take, whether of those graphs or of one around them."""
+    yield from node.input
+    for _, inner in subgraphs(node):
+        yield from (value.name for value in inner.output)
+        for each in inner.node:
+            yield from taken(each)
 
 
 def size_of(tensor: TensorProto) -> int:
@@ -191,12 +209,9 @@ def _check_nodes(graph: GraphProto, outer: frozenset[str]) -> None:
     for node in graph.node:
         for name in node.input:
             if name not in made:
-                later = any(name in other.output for other in graph.node)
-                why = (
-                    "only a later node makes: the graph has a cycle, or its nodes are not in order"
-                    if later
-                    else "nothing makes"
-                )
+                why = "nothing makes"
+                if any(name in other.output for other in graph.node):
+                    why = "only a later node makes: the graph has a cycle, or its nodes are not in order"
                 raise BadModel(f"the node '{label(node)}' takes '{name}', which {why}")
         for _, inner in subgraphs(node):
             _check_nodes(inner, frozenset(made))
@@ -224,7 +239,7 @@ def _without_functions(proto: ModelProto) -> ModelProto:
     """The model with its functions inlined; the documentation of the nodes of each says which it was."""
     if not proto.functions:
         return proto
-    _FunctionSizes(proto).check()
+    _check_function_sizes(proto)
     for function in proto.functions:
         for node in function.node:
             # Inlining gives the node of each call another name.
@@ -235,36 +250,28 @@ def _without_functions(proto: ModelProto) -> ModelProto:
         raise BadModel(f"its functions cannot be inlined: {error}") from error
 
 
-class _FunctionSizes:
-    """Counts the nodes of a model whose functions are inlined, without inlining them."""
+def _check_function_sizes(proto: ModelProto) -> None:
+    """Refuse functions that call themselves, and more nodes than can be inlined, without inlining them."""
+    functions = {(function.domain, function.name): function for function in proto.functions}
+    sizes: dict[tuple[str, str], int | None] = {}
 
-    def __init__(self, proto: ModelProto) -> None:
-        self._nodes = proto.graph.node
-        self._functions = {(function.domain, function.name): function for function in proto.functions}
-        self._sizes: dict[tuple[str, str], int] = {}
-
-    def check(self) -> None:
-        """Refuse functions that call themselves, and more nodes than can be inlined. Raises :class:`BadModel`."""
-        self._size(self._nodes, ())
-
-    def _size(self, nodes: Sequence[NodeProto], callers: tuple[tuple[str, str], ...]) -> int:
+    def size_of_nodes(nodes: Sequence[NodeProto]) -> int:
         total = 0
         for node in nodes:
-            total += 1 + sum(self._size(graph.node, callers) for _, graph in subgraphs(node))
-            total += self._size_of(node, callers)
+            key = node.domain, node.op_type
+            if key in functions and key not in sizes:
+                # None until it is known: another call is inside of itself.
+                sizes[key] = None
+                sizes[key] = size_of_nodes(functions[key].node)
+            size = sizes.get(key, 0)
+            if size is None:
+                raise BadModel(f"its function {node.op_type} calls itself")
+            total += 1 + size + sum(size_of_nodes(graph.node) for _, graph in subgraphs(node))
             if total > MOST_NODES:
                 raise BadModel(f"with its functions inlined it has more than {MOST_NODES} nodes")
         return total
 
-    def _size_of(self, node: NodeProto, callers: tuple[tuple[str, str], ...]) -> int:
-        key = node.domain, node.op_type
-        if key not in self._functions:
-            return 0
-        if key in callers:
-            raise BadModel(f"its function {node.op_type} calls itself")
-        if key not in self._sizes:
-            self._sizes[key] = self._size(self._functions[key].node, (*callers, key))
-        return self._sizes[key]
+    size_of_nodes(proto.graph.node)
 
 
 def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
@@ -288,8 +295,7 @@ def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
 
 def tensors(graph: GraphProto) -> Iterator[TensorProto]:
     """The constants of a graph and of the graphs inside its nodes: initializers, and attributes."""
-    yield from graph.initializer
-    for node in graph.node:
-        yield from (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)
-        for _, inner in subgraphs(node):
-            yield from tensors(inner)
+    for _, each in graphs(graph):
+        yield from each.initializer
+        for node in each.node:
+            yield from (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)

@@ -1,7 +1,7 @@
 """The MaxPool nodes of a model, in whatever graph they are, as they are written."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,8 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, num
 
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
-from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
-from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, Path, TensorType
+from maxpool_check.models.model_file import BadModel, Place, UserModel, label, named, subgraphs, taken
+from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, TensorType, Types
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
@@ -34,7 +34,7 @@ class Scope:
     outer: "Scope | None" = None
     where: str = "main graph"
     inside: str | None = None
-    path: Path = ()
+    place: Place = ()
 
     @cached_property
     def constants(self) -> Mapping[str, TensorProto]:
@@ -58,7 +58,7 @@ class Scope:
         """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
         found: dict[str, list[NodeProto | None]] = {}
         for node in self.graph.node:
-            for name in (*node.input, *_taken_inside(node)):
+            for name in taken(node):
                 found.setdefault(name, []).append(node)
         for value in self.graph.output:
             found.setdefault(value.name, []).append(None)
@@ -86,21 +86,29 @@ def _tensor_of(attribute: AttributeProto) -> TensorProto | None:
 class PoolNode:
     """A pooling node of a model.
 
-    ``name`` is that which tools show, or its output's if it has none, unique in the model. ``declared`` is the type of its input as the
-    model gives it, ``tested`` that at the sizes to test; ``is_assumed``: nobody knows it there. ``unjudged`` says why no document of this tool judges it; empty:
-    one does.
+    ``name`` is that which tools show, or its output's if it has none, unique in the model; ``op`` the operator. ``where`` is the
+    graph that it is in, in words; ``inside`` what it is inside of, as in a case: ``If``, ``Loop``, ``function``, or None.
+    ``input`` is the tensor that it takes, ``output`` Y; ``indices`` is None if nothing uses them. ``document`` defines it;
+    None if no document of this tool judges it, and ``unjudged`` says why. ``declared`` is the type of its input as the model
+    gives it, ``tested`` that at the sizes to test; ``is_assumed``: nobody knows it there.
     """
 
     name: str
+    op: str
     proto: NodeProto
     scope: Scope
+    where: str
+    inside: str | None
+    input: str
+    output: str
+    indices: str | None
+    attributes: Mapping[str, Any]
     opset: int
+    document: Specification | None
+    unjudged: str
     declared: TensorType | None
     tested: TensorType
-    is_assumed: bool = False
-    unjudged: str = ""
-    function: str | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    is_assumed: bool
 
     @property
     def is_open(self) -> bool:
@@ -109,44 +117,6 @@ class PoolNode:
         if self.is_assumed or declared is None or declared.sizes is None or tested.sizes is None:
             return False
         return any(known != size for known, size in zip(declared.sizes, tested.sizes, strict=False))
-
-    @property
-    def op(self) -> str:
-        """The operator."""
-        return self.proto.op_type
-
-    @property
-    def where(self) -> str:
-        """The graph that it is in, in words."""
-        return f"function {self.function}" if self.function is not None else self.scope.where
-
-    @property
-    def inside(self) -> str | None:
-        """What it is inside of, as ``inside`` of a case: ``If``, ``Loop``, ``function``, or None."""
-        return "function" if self.function is not None and self.scope.inside is None else self.scope.inside
-
-    @property
-    def input(self) -> str:
-        """The tensor that it takes."""
-        return self.proto.input[0] if self.proto.input else ""
-
-    @property
-    def output(self) -> str:
-        """The tensor Y."""
-        return self.proto.output[0] if self.proto.output else ""
-
-    @property
-    def indices(self) -> str | None:
-        """The tensor of Indices; None if nothing uses it."""
-        name = self.proto.output[1] if len(self.proto.output) > 1 else ""
-        return name if name and self.scope.consumers.get(name) else None
-
-    @property
-    def document(self) -> Specification | None:
-        """The document that defines it; None if no document of this tool does."""
-        if self.unjudged:
-            return None
-        return specification("ort-nhwc-11" if self.proto.domain == _NHWC else f"onnx-{self.opset}")
 
     @property
     def rank(self) -> int | None:
@@ -175,28 +145,49 @@ class PoolNode:
 
 def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes) -> list[PoolNode]:
     """Every MaxPool and GlobalMaxPool of a model, in the order of its graphs."""
-    nodes: list[PoolNode] = []
-    taken: set[str] = set()
+    nodes: dict[str, PoolNode] = {}
     for scope in _scopes(Scope(model.proto.graph)):
-        for node in scope.graph.node:
-            if (reason := _KINDS.get((node.op_type, node.domain))) is None:
-                continue
-            written, function = named(node)
-            name, number = written, 1
-            while name in taken:
-                number += 1
-                name = f"{written}#{number}"
-            taken.add(name)
-            reason = reason or _malformed(node)
-            source = node.input[0] if node.input else ""
-            version, attributes = model.version_of(node.domain), _attributes(model, node)
-            kernel = attributes.get("kernel_shape")
-            by_model = declared.of(scope.path).get(source)
-            at = tested.of(scope.path).get(source) or by_model or NOT_DECLARED
-            filled = at.filled(len(kernel) + 2 if isinstance(kernel, list) else 4)
-            types = by_model, filled, filled != at
-            nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
-    return nodes
+        for proto in scope.graph.node:
+            if (proto.op_type, proto.domain) in _KINDS:
+                node = _pool_node(model, scope, proto, declared.of(scope.place), tested.of(scope.place))
+                name, number = node.name, 1
+                while name in nodes:
+                    number += 1
+                    name = f"{node.name}#{number}"
+                nodes[name] = replace(node, name=name)
+    return list(nodes.values())
+
+
+def _pool_node(model: UserModel, scope: Scope, proto: NodeProto, declared: Types, tested: Types) -> PoolNode:
+    name, function = named(proto)
+    unjudged = _KINDS[proto.op_type, proto.domain] or _malformed(proto)
+    X, Y, indices = (*proto.input, "")[0], *(*proto.output, "", "")[:2]
+    opset = model.version_of(proto.domain)
+    try:
+        attributes = attribute_values(proto)
+    except ValueError as error:
+        raise BadModel(f"{model.path}: an attribute of the node '{label(proto)}' cannot be read: {error}") from error
+    kernel = attributes.get("kernel_shape")
+    known = tested.get(X) or declared.get(X) or NOT_DECLARED
+    filled = known.filled(len(kernel) + 2 if isinstance(kernel, list) else 4)
+    return PoolNode(
+        name=name,
+        op=proto.op_type,
+        proto=proto,
+        scope=scope,
+        where=scope.where if function is None else f"function {function}",
+        inside="function" if function is not None and scope.inside is None else scope.inside,
+        input=X,
+        output=Y,
+        indices=indices if indices and scope.consumers.get(indices) else None,
+        attributes=attributes,
+        opset=opset,
+        document=None if unjudged else specification("ort-nhwc-11" if proto.domain == _NHWC else f"onnx-{opset}"),
+        unjudged=unjudged,
+        declared=declared.get(X),
+        tested=filled,
+        is_assumed=filled != known,
+    )
 
 
 def _malformed(node: NodeProto) -> str:
@@ -208,13 +199,6 @@ def _malformed(node: NodeProto) -> str:
     return ""
 
 
-def _attributes(model: UserModel, node: NodeProto) -> Mapping[str, Any]:
-    try:
-        return attribute_values(node)
-    except ValueError as error:
-        raise BadModel(f"{model.path}: an attribute of the node '{label(node)}' cannot be read: {error}") from error
-
-
 def _scopes(scope: Scope) -> Iterator[Scope]:
     """A graph, and the graphs inside its nodes."""
     yield scope
@@ -223,14 +207,5 @@ def _scopes(scope: Scope) -> Iterator[Scope]:
             inside = node.op_type if node.op_type in ("If", "Loop") else None
             where = f"{attribute} of {node.op_type} '{label(node)}'"
             outer = "" if scope.outer is None else f", in {scope.where}"
-            path = (*scope.path, (number, which))
-            yield from _scopes(Scope(graph, scope, where + outer, inside, path))
-
-
-def _taken_inside(node: NodeProto) -> Iterator[str]:
-    """The tensors that the graphs inside a node take, whether of that graph or of one around it."""
-    for _, graph in subgraphs(node):
-        for inner in graph.node:
-            yield from inner.input
-            yield from _taken_inside(inner)
-        yield from (value.name for value in graph.output)
+            place = (*scope.place, (number, which))
+            yield from _scopes(Scope(graph, scope, where + outer, inside, place))

@@ -10,7 +10,7 @@ import yaml
 from onnx import GraphProto
 
 from maxpool_check.graphs.context import MAX_POOL
-from maxpool_check.models.model_file import UserModel, subgraphs
+from maxpool_check.models.model_file import UserModel, graphs
 from maxpool_check.models.nodes import PoolNode
 from maxpool_check.models.shapes import Types
 from maxpool_check.reference.pooling import Pooling
@@ -178,13 +178,13 @@ def _shapes(node: PoolNode, explicit: Types, known: Types) -> Iterator[_Broken]:
 
 def _sparse(graph: GraphProto) -> Iterator[str]:
     """The names of the sparse tensors of a graph and the graphs inside it."""
-    yield from (tensor.values.name or "unnamed" for tensor in graph.sparse_initializer)
-    yield from (value.name for value in (*graph.input, *graph.value_info) if value.type.HasField("sparse_tensor_type"))
-    for node in graph.node:
-        if any(attribute.HasField("sparse_tensor") for attribute in node.attribute):
-            yield next(iter(node.output), node.name)
-        for _, inner in subgraphs(node):
-            yield from _sparse(inner)
+    for _, each in graphs(graph):
+        yield from (tensor.values.name or "unnamed" for tensor in each.sparse_initializer)
+        values = (*each.input, *each.value_info)
+        yield from (value.name for value in values if value.type.HasField("sparse_tensor_type"))
+        for node in each.node:
+            if any(attribute.HasField("sparse_tensor") for attribute in node.attribute):
+                yield next(iter(node.output), node.name)
 
 
 def open_points(node: PoolNode, document: Specification) -> Iterator[str]:

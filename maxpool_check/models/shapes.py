@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import onnx
 from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, shape_inference
 
-from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
+from maxpool_check.models.model_file import BadModel, Place, UserModel, graphs
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.words import plural
 
@@ -77,10 +77,6 @@ Types = Mapping[str, TensorType]
 """The types of tensors by name."""
 
 
-Path = tuple[tuple[int, int], ...]
-"""Where a graph is inside of others: for each node on the way its number, and that of the graph in it; empty: the main graph."""
-
-
 @dataclass(frozen=True)
 class InferredTypes:
     """The types of all tensors by the graph that they are in: two branches may have tensors of the same name.
@@ -88,13 +84,13 @@ class InferredTypes:
     ``assumed`` says which sizes were filled in; ``problem`` what failed.
     """
 
-    by_graph: Mapping[Path, Types]
+    by_graph: Mapping[Place, Types]
     assumed: Mapping[str, int]
     problem: str = ""
 
-    def of(self, path: Path) -> Types:
+    def of(self, place: Place) -> Types:
         """The types of the tensors that a graph has, its own and those of the graphs around it."""
-        around = [self.by_graph.get(path[:depth], {}) for depth in range(len(path), -1, -1)]
+        around = [self.by_graph.get(place[:depth], {}) for depth in range(len(place), -1, -1)]
         return ChainMap(*map(dict, around))
 
     @property
@@ -116,7 +112,7 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
 
 def explicit(model: UserModel) -> InferredTypes:
     """The types that the model itself gives, without inference."""
-    return InferredTypes(dict(_by_graph(model.proto.graph, ())), {})
+    return InferredTypes(_by_graph(model.proto), {})
 
 
 def declared(model: UserModel) -> InferredTypes:
@@ -215,14 +211,11 @@ def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
         proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
     except Exception as error:  # errors of several types; the types that are declared remain
         problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
-    return InferredTypes(dict(_by_graph(proto.graph, ())), assumed, problem)
+    return InferredTypes(_by_graph(proto), assumed, problem)
 
 
-def _by_graph(graph: GraphProto, path: Path) -> Iterator[tuple[Path, Types]]:
-    yield path, dict(_types(graph))
-    for number, node in enumerate(graph.node):
-        for which, (_, inner) in enumerate(subgraphs(node)):
-            yield from _by_graph(inner, (*path, (number, which)))
+def _by_graph(proto: ModelProto) -> Mapping[Place, Types]:
+    return {place: dict(_types(graph)) for place, graph in graphs(proto.graph)}
 
 
 def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:

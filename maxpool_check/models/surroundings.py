@@ -1,7 +1,7 @@
 """The nodes around a MaxPool of a model: those with one exact result, which can be tested with it, and what is beyond them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -62,12 +62,9 @@ class Surroundings:
     @cached_property
     def rewrites(self) -> tuple[str, ...]:
         """What an optimizer may do with MaxPool here, a sentence each."""
-        return tuple(
-            sentence
-            for sentence, ahead, behind in _REWRITES
-            if (set(ahead) & set(self.ahead[: len(self.before) + 1]))
-            or (set(behind) & set(self.behind[: len(self.after) + 1]))
-        )
+        # A Pad behind MaxPool is none of its pads.
+        near = {*self.ahead[: len(self.before) + 1], *({*self.behind[: len(self.after) + 1]} - {"Pad"})}
+        return tuple(sentence for sentence, operators in _REWRITES.items() if near & {*operators})
 
 
 def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
@@ -79,15 +76,17 @@ def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
 _MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 """Operators whose outputs have the values of their input and no others."""
 
-_QUANTISATION = ("QuantizeLinear", "DequantizeLinear")
-_REWRITES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
-    ("Pad may be folded into the pads of MaxPool, which has no padding value", ("Pad",), ()),
-    ("Transpose may be moved across MaxPool, or its layout changed", ("Transpose",), ("Transpose",)),
-    ("quantization may be moved across MaxPool, which then runs on 8-bit integers", _QUANTISATION, _QUANTISATION),
-    ("an activation may be fused with MaxPool or moved across it", ("Relu", "Clip", "LeakyRelu"), ("Relu", "Clip", "LeakyRelu")),
-    ("Cast may be moved across MaxPool or removed", ("Cast",), ("Cast",)),
-    ("Conv and MaxPool may be computed in blocks of channels", ("Conv", "FusedConv"), ("Conv", "FusedConv")),
-)  # fmt: skip
+_REWRITES: Mapping[str, Sequence[str]] = {
+    "Pad may be folded into the pads of MaxPool, which has no padding value": ("Pad",),
+    "Transpose may be moved across MaxPool, or its layout changed": ("Transpose",),
+    "quantization may be moved across MaxPool, which then runs on 8-bit integers": (
+        "QuantizeLinear",
+        "DequantizeLinear",
+    ),
+    "an activation may be fused with MaxPool or moved across it": ("Relu", "Clip", "LeakyRelu"),
+    "Cast may be moved across MaxPool or removed": ("Cast",),
+    "Conv and MaxPool may be computed in blocks of channels": ("Conv", "FusedConv"),
+}
 
 
 def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types) -> Surroundings:
@@ -96,20 +95,24 @@ def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types
     after: list[NodeProto] = []
     cut = _Cut(node, model, types, declared)
     chain = cut.chain(before, after)
-    for maker in _before(node):
-        longer = cut.chain([maker, *before], after) if chain is not None else None
-        if longer is None:
-            break
-        chain, before = longer, [maker, *before]
-    for consumer in _after(node):
-        longer = cut.chain(before, [*after, consumer]) if chain is not None else None
-        if longer is None:
-            break
-        chain, after = longer, [*after, consumer]
+    if chain is not None:
+        for maker in _before(node):
+            longer = cut.chain([maker, *before], after)
+            if longer is None:
+                break
+            chain, before = longer, [maker, *before]
+        for consumer in _after(node):
+            longer = cut.chain(before, [*after, consumer])
+            if longer is None:
+                break
+            chain, after = longer, [*after, consumer]
     start = before[0].input[0] if before else node.input
     end = after[-1].output[0] if after else node.output
-    ahead = [each.op_type for each in reversed(before)] + _makers(node, start)
-    behind = [each.op_type for each in after] + _consumers(node, end)
+    makers, consumers = [node.scope.makers.get(start)], node.scope.consumers.get(end, ())
+    ahead, behind = (
+        [each.op_type for each in near] + list(dict.fromkeys(each.op_type for each in beyond if each is not None))
+        for near, beyond in ((before[::-1], makers), (after, consumers))
+    )
     return Surroundings(tuple(before), tuple(after), start, end, tuple(ahead), tuple(behind), chain)
 
 
@@ -117,13 +120,8 @@ def _before(node: PoolNode) -> Iterator[NodeProto]:
     """The nodes before MaxPool through which its input alone flows, nearest first."""
     name, scope = node.input, node.scope
     for _ in range(MOST_NODES):
-        maker = scope.makers.get(name)
-        if (
-            maker is None
-            or len(scope.consumers.get(name, ())) != 1
-            or not _may_be_tested(maker)
-            or name != maker.output[0]
-        ):
+        maker, consumers = scope.makers.get(name), scope.consumers.get(name, ())
+        if maker is None or len(consumers) != 1 or not _may_be_tested(maker) or name != maker.output[0]:
             return
         yield maker
         name = maker.input[0]
@@ -147,16 +145,6 @@ def _may_be_tested(node: NodeProto) -> bool:
     )
 
 
-def _makers(node: PoolNode, name: str) -> list[str]:
-    maker = node.scope.makers.get(name)
-    return [maker.op_type] if maker is not None else []
-
-
-def _consumers(node: PoolNode, name: str) -> list[str]:
-    consumers = node.scope.consumers.get(name, ())
-    return list(dict.fromkeys(each.op_type for each in consumers if each is not None))
-
-
 @dataclass(frozen=True, eq=False)
 class _Cut:
     """Cuts the nodes around a MaxPool out of its model."""
@@ -175,28 +163,27 @@ class _Cut:
         X = self.types.get(start)
         if X is None or X.shape is None or X.dtype not in NUMPY or not OLDEST <= self.model.opset <= NEWEST:
             return None
-        if not all(self._is_small(name) for name in (start, *(each.output[0] for each in nodes))):
+        known = (self.types.get(name) for name in (start, *(each.output[0] for each in nodes)))
+        if any(each is None or each.shape is None or math.prod(each.shape) > MOST_CELLS for each in known):
             return None
         constants: dict[str, TensorProto] = {}
         try:
             for each in nodes:
                 constants |= dict(self._constants(each))
             element = helper.np_dtype_to_tensor_dtype(NUMPY[X.dtype])
-            outputs = [end, *([node.indices] if self._indices_leave(nodes) else [])]
+            takers = node.scope.consumers.get(node.indices or "", ())
+            outputs = [end]
+            if node.indices is not None and any(all(taker is not each for each in nodes) for taker in takers):
+                outputs.append(node.indices)
             graph = helper.make_graph(
                 nodes, "around", [helper.make_tensor_value_info(start, element, self._sizes(start, X.shape))],
-                [helper.make_empty_tensor_value_info(str(name)) for name in outputs], list(constants.values()),
+                [helper.make_empty_tensor_value_info(name) for name in outputs], list(constants.values()),
             )  # fmt: skip
             model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.model.opset)])
             chain = read_chain(model, {start: np.zeros(X.shape, NUMPY[X.dtype])})
         except (NotAChain, BadModel):
             return None
         return replace(chain, context=replace(chain.context, inside=node.inside))
-
-    def _is_small(self, name: str) -> bool:
-        """Whether a tensor is so small that it can be tested."""
-        known = self.types.get(name)
-        return known is not None and known.shape is not None and math.prod(known.shape) <= MOST_CELLS
 
     def _constants(self, node: NodeProto) -> Iterator[tuple[str, TensorProto]]:
         """The constants of a node, with their values. Raises :class:`NotAChain` for those that are large or missing."""
@@ -209,12 +196,6 @@ class _Cut:
                 named.CopyFrom(self.model.inline(tensor))
                 named.name = name
                 yield name, named
-
-    def _indices_leave(self, nodes: Sequence[NodeProto]) -> bool:
-        """Whether something else than these nodes takes Indices."""
-        name = self.node.indices
-        consumers = self.node.scope.consumers.get(name, ()) if name else ()
-        return any(all(consumer is not each for each in nodes) for consumer in consumers)
 
     def _sizes(self, name: str, shape: Sequence[int]) -> list[int | str]:
         """The sizes that the model declares, with a name for each that it leaves open."""

@@ -16,12 +16,11 @@ from maxpool_check.corpus.conditions import Features
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.ledger import Ledger
-from maxpool_check.models.analysis import ModelAnalysis, node_of
+from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import ModelRun
+from maxpool_check.models.flow import ModelRun, NotInPlace
+from maxpool_check.models.inputs import FIRST_SEED, CannotRun, random_inputs
 from maxpool_check.models.model_file import BadModel
-from maxpool_check.models.model_part import FIRST_SEED, CannotRun, NotInPlace, random_inputs
-from maxpool_check.models.reach import Reach, reaching
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
     FAULTS,
@@ -32,7 +31,6 @@ from maxpool_check.results.record import (
     KnownStatus,
     Line,
     RunFooter,
-    RunHeader,
     TargetDescription,
     Verdict,
 )
@@ -106,14 +104,12 @@ def run_models(
     """
     found = ModelTest() if found is None else found
     config = ExecutionConfig(tuple(plan.targets), plan.seconds, plan.memory, frozenset(DEFAULT_VARIANTS))
-    with contextlib.ExitStack() as stack:
-        executor = LocalExecutor(config)
-        stack.callback(executor.close)
+    with contextlib.closing(LocalExecutor(config)) as executor:
         found.targets = executor.descriptions
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
         lines = _Lines(plan, found, write)
         seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
-        lines.begin(header(cases, found.targets, plan.accepted_files, plan.command, seeds=seeds))
+        write(header(cases, found.targets, plan.accepted_files, plan.command, seeds=seeds))
         for analysis in plan.models:
             if not any(each.cases for each in analysis.nodes):
                 continue
@@ -160,12 +156,6 @@ def _in_models(
     return flowing
 
 
-def _span(versions: DefectVersions, defect: Defect) -> str:
-    """The versions that show a defect, and the one that no longer does, in words."""
-    fixed = versions.fixed_in(defect)
-    return f"shown by versions {versions.span(defect)}" + (f"; {fixed} does not have it" if fixed is not None else "")
-
-
 class _Lines:
     """Passes the lines of a run on as those of a record of models: with what is known of each execution.
 
@@ -190,10 +180,6 @@ class _Lines:
                 name: reaching(plan.defects, target, node.features, node.variants) for name, node in self._nodes.items()
             }
 
-    def begin(self, line: RunHeader) -> None:
-        """Write the first line."""
-        self._write(line)
-
     def in_place(self, execution: Execution) -> None:
         """Take an execution in a model, to which nothing was applied yet."""
         self._execution(apply_known(execution, self._ledgers[execution.target]))
@@ -204,13 +190,11 @@ class _Lines:
             self._footer(line)
         elif isinstance(line, StoredOutput):
             self._write(line)
-        elif isinstance(line, Execution) and self._is_of_model(line):
-            self._execution(line)
-
-    def _is_of_model(self, execution: Execution) -> bool:
-        """Whether the model executes the node so: with Indices if something uses them."""
-        node, outputs = self._nodes[node_of(execution.case)], self.cases[execution.case].outputs
-        return node.node.indices is None or "Indices" not in outputs or variant_named(execution.variant).has_indices
+        elif isinstance(line, Execution):
+            node, outputs = self._nodes[node_of(line.case)].node, self.cases[line.case].outputs
+            # The model executes the node with Indices if something uses them.
+            if node.indices is None or "Indices" not in outputs or variant_named(line.variant).has_indices:
+                self._execution(line)
 
     def _execution(self, execution: Execution) -> None:
         labelled = self._labelled(execution) if execution.verdict in REPORTED else execution
@@ -234,7 +218,9 @@ class _Lines:
         if defect is None:
             return msgspec.structs.replace(execution, status=status)
         self._known[execution.target, defect.id] = defect
-        self._found.versions.setdefault(defect.id, _span(self._plan.versions, defect))
+        fixed = self._plan.versions.fixed_in(defect)
+        span = f"shown by versions {self._plan.versions.span(defect)}"
+        self._found.versions[defect.id] = span + (f"; {fixed} does not have it" if fixed is not None else "")
         return msgspec.structs.replace(execution, status=status, known=defect.id)
 
     def _footer(self, line: RunFooter) -> None:

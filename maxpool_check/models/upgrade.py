@@ -89,23 +89,15 @@ def upgrade(
     whole = compare_targets(record, record, (base, head))
     counted = [each for each in whole.transitions if strict or not is_special(each.execution.case)]
     others = [each for each in whole.transitions if not strict and is_special(each.execution.case)]
-    by_node = {name: [each for each in counted if node_of(each.execution.case) == name] for name in nodes}
-    special = {
-        name: [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
-        for name in nodes
-    }
-    return Upgrade(
-        base,
-        head,
-        replace(whole, transitions=counted),
-        {name: decide(changes) for name, changes in by_node.items() if _is_compared(changes)},
-        {name: changes for name, changes in special.items() if changes},
-        outputs,
-    )
-
-
-def _is_compared(changes: Sequence[Transition]) -> bool:
-    return any(each.change is not Change.NOT_COMPARED for each in changes)
+    decisions, special = {}, {}
+    for name in nodes:
+        changes = [each for each in counted if node_of(each.execution.case) == name]
+        if any(each.change is not Change.NOT_COMPARED for each in changes):
+            decisions[name] = decide(changes)
+        changes = [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
+        if changes:
+            special[name] = changes
+    return Upgrade(base, head, replace(whole, transitions=counted), decisions, special, outputs)
 
 
 def output_differences(
@@ -113,16 +105,15 @@ def output_differences(
 ) -> list[OutputDifference]:
     """How the outputs of a model on two targets differ, for the same inputs."""
     differences = []
-    for name in old.keys() & new.keys():
+    for name in sorted(old.keys() & new.keys()):
         a, b = old[name], new[name]
         if a.shape != b.shape or a.dtype != b.dtype:
             differences.append(OutputDifference(model, name, max(a.size, b.size), max(a.size, b.size), None))
             continue
-        differ = ~same(a, b)
-        largest: float | None = 0.0
-        if differ.any():
-            with np.errstate(all="ignore"):
-                apart = np.abs(a.astype(np.float64) - b.astype(np.float64))[differ]
-            largest = float(apart.max()) if np.isfinite(apart).all() else None
+        differ, largest = ~same(a, b), None
+        with np.errstate(all="ignore"):
+            apart = np.abs(a[differ].astype(np.float64) - b[differ].astype(np.float64))
+        if np.isfinite(apart).all():
+            largest = float(apart.max(initial=0))
         differences.append(OutputDifference(model, name, int(differ.sum()), a.size, largest))
-    return sorted(differences, key=lambda each: each.output)
+    return differences

@@ -2,8 +2,7 @@
 
 from typing import Any, TextIO
 
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
-from maxpool_check.models.reach import Reach
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach
 from maxpool_check.reporting.json import result_data, target_data, write_object
 from maxpool_check.reporting.model_report import ModelReport, NodeResult
 

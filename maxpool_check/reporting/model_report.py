@@ -7,9 +7,8 @@ from enum import Enum
 from functools import cached_property
 
 from maxpool_check.comparing.gate import Decision
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach, node_of
 from maxpool_check.models.cases import values_of
-from maxpool_check.models.reach import Reach
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import Upgrade
 from maxpool_check.reporting.findings import Finding

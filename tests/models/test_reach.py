@@ -10,9 +10,8 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.models.analysis import analyse
+from maxpool_check.models.analysis import analyse, reaching
 from maxpool_check.models.model_file import read_model
-from maxpool_check.models.reach import reaching
 from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named

@@ -4,9 +4,8 @@ import pytest
 
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.models.analysis import analyse
+from maxpool_check.models.analysis import analyse, reaching
 from maxpool_check.models.model_file import read_model
-from maxpool_check.models.reach import reaching
 from maxpool_check.results.record import TargetDescription
 from tests.conftest import CASES
 from tests.models.writing import saved, written

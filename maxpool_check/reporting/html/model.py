@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TextIO
 
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
-from maxpool_check.models.reach import Reach
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach
 from maxpool_check.reporting.html.page import write_page
 from maxpool_check.reporting.html.views import FindingView, filters
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
