@@ -5,14 +5,10 @@ the mistake would change, or a wrong one that it does not explain. Runtimes have
 of a dtype say nothing about those of another.
 """
 
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import merge
 from operator import itemgetter
-
-import numpy as np
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -42,55 +38,45 @@ Contradictions = dict[str, dict[str, str]]
 
 @dataclass
 class Observations:
-    """The compared executions of one target: each the number of its case, and whether it is translated and has Indices."""
+    """The compared executions of one target.
 
-    _conforming: "array[int]" = field(default_factory=lambda: array("q"))
-    _diverging: dict[int, frozenset[str]] = field(default_factory=dict)
+    Each is the number of its case, and whether it is translated and has Indices; with the kinds of its causes, None if it conforms.
+    """
+
+    executions: dict[tuple[int, bool, bool], frozenset[str] | None] = field(default_factory=dict)
 
     def add(self, number: int, execution: Execution) -> None:
         """Remember an execution of the case of a number."""
-        key = 4 * number + 2 * bool(execution.translation) + ("Indices" in execution.digests)
+        key = number, bool(execution.translation), "Indices" in execution.digests
         if execution.verdict is Verdict.CONFORMS and execution.digests:
-            self._conforming.append(key)
+            self.executions.setdefault(key, None)
         elif execution.verdict is Verdict.DIVERGES and execution.digests:
-            self._diverging[key] = frozenset(cause.kind for cause in execution.causes)
-
-    @property
-    def candidates(self) -> set[tuple[int, str]]:
-        """The cases that diverge, with each mistake that explains them."""
-        return {(key // 4, kind) for key, kinds in self._diverging.items() for kind in kinds}
-
-    def executions(self) -> Iterator[tuple[int, bool, bool, frozenset[str] | None]]:
-        """The number of the case, whether it is translated and has Indices, and the candidates: None if it conforms."""
-        diverging = np.fromiter(self._diverging, np.int64, len(self._diverging))
-        for key in map(int, np.union1d(np.array(self._conforming), diverging)):
-            yield key // 4, bool(key & 2), bool(key & 1), self._diverging.get(key)
+            self.executions[key] = frozenset(cause.kind for cause in execution.causes)
 
 
 def contradictions(
-    observations: Observations, id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
-) -> Contradictions:
-    """The candidates of one target that other executions contradict, with the first such case.
-
-    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none.
-    """
-    return contradictions_by_target({"": observations}, id_of, oracle_of)[""]
-
-
-def contradictions_by_target(
     observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
 ) -> dict[str, Contradictions]:
-    """As :func:`contradictions`, of several targets: case by case, so that they share its oracle and what mistakes make of it."""
+    """The candidates that other executions of the same target contradict, with the first such case, by target.
+
+    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none. Executions are
+    taken case by case, so that targets share its oracle and what mistakes make of it.
+    """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
     candidates: dict[str, dict[str, set[str]]] = {target: defaultdict(set) for target in observations}
-    for number, kind, target in sorted(
-        (number, kind, target) for target, observed in observations.items() for number, kind in observed.candidates
-    ):
-        oracle = oracle_of(number)
-        if oracle is not None:
-            candidates[target][oracle.X.dtype.name].add(kind)
-    observed = [_executions(target, observations[target]) for target, kinds in candidates.items() if kinds]
-    for number, target, is_translated, has_indices, explained in merge(*observed, key=itemgetter(0)):
+    executions = sorted(
+        (
+            (*key, target, kinds)
+            for target, observed in observations.items()
+            if any(observed.executions.values())
+            for key, kinds in observed.executions.items()
+        ),
+        key=itemgetter(0, 1, 2),
+    )
+    for number, _, _, target, kinds in executions:
+        if kinds and (oracle := oracle_of(number)) is not None:
+            candidates[target][oracle.X.dtype.name] |= kinds
+    for number, is_translated, has_indices, target, explained in executions:
         if not any(candidates[target].values()):
             continue
         oracle = oracle_of(number)
@@ -109,13 +95,6 @@ def contradictions_by_target(
                 results[target][kind][dtype] = id_of(number)
                 left.remove(kind)
     return {target: dict(result) for target, result in results.items()}
-
-
-def _executions(
-    target: str, observations: Observations
-) -> Iterator[tuple[int, str, bool, bool, frozenset[str] | None]]:
-    for number, is_translated, has_indices, explained in observations.executions():
-        yield number, target, is_translated, has_indices, explained
 
 
 def named_causes(

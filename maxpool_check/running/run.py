@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.naming import Contradictions, Observations, contradictions_by_target
+from maxpool_check.judging.naming import Contradictions, Observations, contradictions
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.outputs import RecordedOutputs
 from maxpool_check.results.record import Line, RunFooter, RunHeader
@@ -96,4 +96,4 @@ def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]
         judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
-    return contradictions_by_target(observations, lambda number: cases[number].id, oracle)
+    return contradictions(observations, lambda number: cases[number].id, oracle)

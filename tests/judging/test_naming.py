@@ -70,7 +70,7 @@ def test_a_wrong_kernel_gets_its_name(name):
             observations.add(number, execution)
             wrong += [execution] if execution.verdict is Verdict.DIVERGES else []
     oracles = [task.oracle if isinstance(task.oracle, Oracle) else None for task in sample]
-    contradicted = contradictions(observations, lambda number: sample[number].case.id, oracles.__getitem__)
+    contradicted = contradictions({"": observations}, lambda number: sample[number].case.id, oracles.__getitem__)[""]
     named = Counter(frozenset(cause.kind for cause in causes) for causes in named_causes(wrong, contradicted) if causes)
     assert named.most_common(1)[0][0] == {NAMES[name]}
 
@@ -125,6 +125,8 @@ cases:
         lines.append(line)
     assert [line.verdict for line in lines] == ["diverges", "conforms"]
     assert names(lines[:1], {}) == [["dilation-ignored"]]
-    contradicted = contradictions(observations, lambda number: cases[number].id, lambda number: cases[number].oracle())
+    contradicted = contradictions(
+        {"": observations}, lambda number: cases[number].id, lambda number: cases[number].oracle()
+    )[""]
     assert contradicted["dilation-ignored"] == {"float16": "casts:right"}
     assert names(lines[:1], contradicted) == [[]]
