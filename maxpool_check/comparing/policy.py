@@ -7,8 +7,7 @@ from datetime import date
 from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import BLOCKING, Change
 from maxpool_check.comparing.transitions import Transition
-from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.severities import severity
+from maxpool_check.judging.defects import Severity, severity
 from maxpool_check.results.record import FAULTS, Execution, KnownEntry, TargetDescription
 
 

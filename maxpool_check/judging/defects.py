@@ -1,6 +1,6 @@
 """Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -11,7 +11,8 @@ from typing import Any
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.reference.dtypes import FLOATS, NUMPY, lowest
+from maxpool_check.results.record import Execution, KnownEntry, TargetDescription
 from maxpool_check.results.variants import Variant
 
 
@@ -62,6 +63,11 @@ _SPECIAL = frozenset(
 )
 """Kinds that infinities, NaN, zeros of both signs or the smallest value of a dtype show, and most of them nothing else."""
 
+_BY_WINDOW = frozenset({DivergenceKind.Y_NAN_INTRODUCED, DivergenceKind.INDICES_SENTINEL})
+"""Kinds that special values show, and ordinary ones as well: their windows tell."""
+
+_NOT_FINITE = frozenset({"nan", "-nan", "inf", "-inf"})
+
 
 def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> Severity:
     """The severity of a divergence of these kinds, as far as they tell: whoever reviews it knows better."""
@@ -77,6 +83,35 @@ def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> S
     if not wrong:
         return Severity.ACCEPTS_INVALID
     return Severity.WRONG_ON_SPECIAL if wrong <= _SPECIAL else Severity.WRONG_ON_FINITE
+
+
+def severity(kinds: Iterable[str], executions: Sequence[Execution], defect: KnownEntry | None) -> Severity:
+    """How bad executions are: as a known defect, if they have one, or as the kinds tell; of kinds of other versions the worst.
+
+    What is wrong in an ordinary window, of those that the record shows, is wrong on finite values, whatever the defect says.
+    """
+    known = [DivergenceKind(kind) for kind in set(kinds) & {*DivergenceKind}]
+    if defect is not None and defect.severity:
+        result = Severity(defect.severity)
+    elif known:
+        result = severity_of(known, is_limit=all(execution.limit for execution in executions))
+    else:
+        result = Severity.WRONG_ON_FINITE
+    if result is Severity.WRONG_ON_SPECIAL and any(map(_is_wrong_on_ordinary_values, executions)):
+        return Severity.WRONG_ON_FINITE
+    return result
+
+
+def _is_wrong_on_ordinary_values(execution: Execution) -> bool:
+    """Whether a window is not one of NaN, an infinity, or nothing but the lowest value of a float type."""
+    by_window = _BY_WINDOW.intersection(execution.kinds)
+    if not by_window:
+        return False
+    dtype = execution.input.pooled.dtype if execution.input is not None else ""
+    # The lowest value of an integer type is an ordinary one.
+    low = {str(lowest(NUMPY[dtype]))} if dtype in FLOATS else None
+    windows = [set(cell.values or ()) for cell in execution.cells if cell.kind in by_window]
+    return low is None or not windows or not all(values & _NOT_FINITE or values == low for values in windows)
 
 
 @dataclass(frozen=True)

@@ -76,15 +76,13 @@ class Ledger:
         return {defect: _worst(each) for defect, each in statuses.items()}
 
     def _status(self, number: int, entry: ExpectedDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
-        if entry.by_conditions:
-            stale = self._unobserved(number, entry, entry.cases) if all(complete.values()) else []
-        else:
-            stale = [
-                text
-                for pattern in entry.cases
-                if complete[pattern]
-                for text in self._unobserved(number, entry, (pattern,))
-            ]
+        together = [entry.cases] if entry.by_conditions else [(pattern,) for pattern in entry.cases]
+        stale = [
+            text
+            for patterns in together
+            if all(complete[pattern] for pattern in patterns)
+            for text in self._unobserved(number, entry, patterns)
+        ]
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
@@ -98,18 +96,17 @@ class Ledger:
 
     def _unobserved(self, number: int, entry: ExpectedDivergence, patterns: Sequence[str]) -> list[str]:
         """The patterns, or the variants of them, that were compared and did not show the entry's kinds."""
-        compared = {variant for case in self._cases(patterns) for variant in self._compared.get(case, ())}
+        compared: set[Variant] = set()
+        for pattern in patterns:
+            matching = (
+                [each for each in self._compared if fnmatchcase(each, pattern)] if is_glob(pattern) else [pattern]
+            )
+            compared.update(*(self._compared.get(case, ()) for case in matching))
         observed = {variant for other, pattern, variant in self._observed if other == number and pattern in patterns}
         named = "what meets its conditions" if entry.by_conditions else patterns[0]
         if entry.variants is None:
             return [named] if compared and not observed else []
         return [f"{named} ({variant.name})" for variant in sorted((entry.variants & compared) - observed)]
-
-    def _cases(self, patterns: Sequence[str]) -> Iterable[str]:
-        for pattern in patterns:
-            yield from (
-                (each for each in self._compared if fnmatchcase(each, pattern)) if is_glob(pattern) else (pattern,)
-            )
 
 
 def _worst(statuses: Sequence[tuple[KnownStatus, str]]) -> tuple[KnownStatus, str]:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.judging.defects import Severity, severity_of
+from maxpool_check.judging.defects import Severity, severity, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.severities import severity
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import NOT_EXECUTED, Execution, KnownEntry, Verdict
 

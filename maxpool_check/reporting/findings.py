@@ -8,11 +8,10 @@ from functools import cached_property
 import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
-from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.defects import Severity, severity
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.naming import named_causes
-from maxpool_check.judging.severities import severity
 from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
