@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from maxpool_check.corpus.defect_schema import DEFECT_FILE
-from maxpool_check.corpus.document import Document, parse, read, text_of
+from maxpool_check.corpus.document import Document, parse, text_of
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Upstream, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
@@ -61,31 +60,6 @@ def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
     return list(defects.values())
 
 
-def unmatched(path: Path, cases: Sequence[str]) -> list[Problem]:
-    """The ids and globs of a file that name no case of a whole corpus: misspelt, or outdated."""
-    document = read(path)
-    places = dict(_patterns(document.data))
-    return [
-        document.problem(place, f"'{pattern}' names no case")
-        for place, pattern in places.items()
-        if not any(fnmatchcase(case, pattern) for case in cases)
-    ]
-
-
-def _patterns(data: Mapping[str, Any]) -> list[tuple[_Place, str]]:
-    """Each id or glob of a case in a file, with its place."""
-    found: list[tuple[_Place, str]] = []
-    for number, entry in enumerate(data.get("known", ())):
-        found += [(("known", number, "cases", i), pattern) for i, pattern in enumerate(entry["cases"])]
-    for number, defect in enumerate(data.get("defects", ())):
-        if "example" in defect:
-            found.append((("defects", number, "example"), defect["example"]))
-        for at, expected in enumerate(defect["expect"]):
-            place = ("defects", number, "expect", at, "cases")
-            found += [((*place, i), pattern) for i, pattern in enumerate(expected.get("cases", ()))]
-    return found
-
-
 class _Reader:
     """Makes defects of a document, and collects what is wrong with it."""
 
@@ -101,128 +75,99 @@ class _Reader:
         data = self._document.data if isinstance(self._document.data, dict) else {}
         if not data.keys() & {"defects", "known"} and not self.problems:
             self.problems.append(self._document.problem((), "missing 'defects'"))
-        results: list[Defect] = []
+        results: list[Defect | None] = []
         for key, read_entry in (("known", self._known), ("defects", self._defect)):
             entries = data.get(key)
             for number, fields in enumerate(entries if isinstance(entries, list) else []):
                 if isinstance(fields, dict):
-                    place = (key, number)
-                    self._check_id(place, fields)
-                    defect = read_entry(place, fields)
-                    if defect is not None:
-                        results.append(defect)
-        return results
+                    self._check_id_and_review((key, number), fields)
+                    results.append(read_entry((key, number), fields))
+        return [defect for defect in results if defect is not None]
 
-    def _check_id(self, place: _Place, fields: Mapping[str, Any]) -> None:
+    def _check_id_and_review(self, place: _Place, fields: Mapping[str, Any]) -> None:
         name, at = str(fields.get("id")), (*place, "id")
         if name in self._lines:
             message = f"duplicate id '{name}', first on line {self._lines[name]}"
             self.problems.append(self._document.problem(at, message))
         self._lines.setdefault(name, self._document.mark_of(at).line)
-
-    def _known(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
-        """A known divergence, which is a defect in short."""
-        when = self._parsed(place, fields, "when", TargetSelector.parse)
-        kinds, variants, expires = self._of_expected(place, fields)
-        reviewed = self._reviewed(place, fields)
-        issue = fields.get("issue")
-        if self.problems or when is None or kinds is None:
-            return None
-        upstream = Upstream("open", date.min, issue) if issue else None
-        expected = ExpectedDivergence(fields["id"], when, tuple(fields["cases"]), kinds, variants, expires)
-        reason = fields["reason"]
-        return Defect(
-            fields["id"], when.runtime, reason, severity_of(kinds), reason, (expected,), upstream=upstream,
-            reviewer=fields.get("reviewer", ""), reviewed=reviewed,
-        )  # fmt: skip
-
-    def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
-        runtimes = self._parsed(place, fields, "runtime", _runtimes)
-        self._parsed(place, fields, "documents", lambda names: [documents(name) for name in names])
-        conditions = self._parsed(place, fields, "conditions", _conditions)
-        upstream = None
-        if isinstance(fields.get("upstream"), dict):
-            seen = self._parsed((*place, "upstream"), fields["upstream"], "seen", _date)
-            if seen is not None and "state" in fields["upstream"]:
-                upstream = Upstream(**{**fields["upstream"], "seen": seen})
-        reviewed = self._reviewed(place, fields)
-        expected: list[ExpectedDivergence] = []
-        items = fields.get("expect")
-        for number, item in enumerate(items if isinstance(items, list) else []):
-            if isinstance(item, dict):
-                at = (*place, "expect", number)
-                when = None
-                if runtimes is not None:
-                    own_runtimes = self._parsed(at, item, "runtime", partial(_some_of, runtimes)) or runtimes
-                    when = self._parsed(
-                        at, {"versions": "", **item}, "versions", partial(TargetSelector.of_any, own_runtimes)
-                    )
-                kinds, variants, expires = self._of_expected(at, item)
-                own = self._parsed(at, item, "conditions", _conditions) or Conditions()
-                if conditions is not None and conditions.processor:
-                    own = replace(own, processor=(*conditions.processor, *own.processor))
-                if when is not None and kinds is not None:
-                    cases = item.get("cases") or ()
-                    each = ExpectedDivergence(
-                        str(fields.get("id")), when, tuple(cases), kinds, variants, expires,
-                        by_conditions=not cases, conditions=own,
-                    )  # fmt: skip
-                    expected.append(each)
-        if self.problems or runtimes is None:
-            return None
-        if any(each.by_conditions and not each.conditions.said for each in expected) and not (
-            conditions or fields.get("documents")
-        ):
-            self.problems.append(
-                self._document.problem((*place, "expect"), "expected cases, or conditions that cases meet", key=None)
-            )
-            return None
-        return Defect(
-            fields["id"], runtimes[0], fields["title"], Severity(fields["severity"]), fields["mechanism"], tuple(expected),
-            fields.get("established", ""), tuple(fields.get("documents", ())), conditions or Conditions(), upstream,
-            fields.get("example"), fields.get("reviewer", ""), reviewed, tuple(runtimes[1:]),
-        )  # fmt: skip
-
-    def _reviewed(self, place: _Place, fields: Mapping[str, Any]) -> date | None:
-        """The day of the review. Its person is named with it, or there is none."""
         for key, other in (("reviewer", "reviewed"), ("reviewed", "reviewer")):
             if key in fields and other not in fields:
                 message = f"'{key}' without '{other}'; give the person who has reviewed it, and the day, YYYY-MM-DD"
                 self.problems.append(self._document.problem((*place, key), message))
-        reviewed: date | None = self._parsed(place, fields, "reviewed", _date)
-        return reviewed
 
-    def _of_expected(self, place: _Place, fields: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """The kinds, the variants and the date of an expectation; None for what is not there."""
-        kinds = self._parsed(place, fields, "kinds", _kinds)
-        variants = self._parsed(place, fields, "variants", lambda names: frozenset(map(variant_named, names)))
-        return kinds, variants, self._parsed(place, fields, "expires", _date)
-
-    def _parsed(self, place: _Place, fields: Mapping[str, Any], key: str, parse: Callable[[Any], Any]) -> Any:
-        """The value of a field; None, and a problem, if it cannot be read; None if it is not there."""
-        at = (*place, key)
-        if key not in fields or any(wrong[: len(at)] == at for wrong in self._wrong):
+    def _known(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
+        """A known divergence, which is a defect in short."""
+        values = self._values(place, fields, when=TargetSelector.parse, reviewed=_date, **_OF_EXPECTED)
+        if self.problems:
             return None
-        try:
-            return parse(fields[key])
-        except ValueError as error:
-            self.problems.append(self._document.problem(at, str(error)))
+        kinds, reason = values["kinds"], values["reason"]
+        expected = ExpectedDivergence(
+            values["id"], values["when"], tuple(values["cases"]), kinds, values.get("variants"), values.get("expires")
+        )
+        upstream = Upstream("open", date.min, values["issue"]) if values.get("issue") else None
+        return Defect(
+            values["id"], values["when"].runtime, reason, severity_of(kinds), reason, (expected,), upstream=upstream,
+            reviewer=values.get("reviewer", ""), reviewed=values.get("reviewed"),
+        )  # fmt: skip
+
+    def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
+        values = self._values(
+            place, fields, runtime=_runtimes, documents=_documents, conditions=_conditions, reviewed=_date
+        )
+        upstream, items = fields.get("upstream"), fields.get("expect")
+        seen = self._values((*place, "upstream"), upstream, seen=_date) if isinstance(upstream, dict) else None
+        expected = tuple(
+            self._expected((*place, "expect", number), item, values)
+            for number, item in enumerate(items if isinstance(items, list) else [])
+            if isinstance(item, dict)
+        )
+        if self.problems:
             return None
+        if any(each.by_conditions and not each.conditions.said for each in expected) and not (
+            "conditions" in values or "documents" in values
+        ):
+            message = "expected cases, or conditions that cases meet"
+            self.problems.append(self._document.problem((*place, "expect"), message))
+            return None
+        runtime, *other_builds = values["runtime"]
+        return Defect(
+            values["id"], runtime, values["title"], Severity(values["severity"]), values["mechanism"], expected,
+            values.get("established", ""), values.get("documents", ()), values.get("conditions", Conditions()),
+            None if seen is None else Upstream(**seen), values.get("example"), values.get("reviewer", ""),
+            values.get("reviewed"), tuple(other_builds),
+        )  # fmt: skip
 
+    def _expected(self, place: _Place, fields: Mapping[str, Any], defect: Mapping[str, Any]) -> Any:
+        """What is expected of targets that have a defect, of which ``defect`` are the values; None if there are problems."""
+        parsers, runtimes = {**_OF_EXPECTED, "conditions": _conditions}, defect.get("runtime")
+        if runtimes is not None:
+            own = self._values(
+                place, {key: fields[key] for key in ("runtime",) if key in fields}, runtime=partial(_some_of, runtimes)
+            )
+            parsers["versions"] = partial(TargetSelector.of_any, own.get("runtime", runtimes))
+        values = self._values(place, {"versions": "", **fields}, **parsers)
+        if self.problems:
+            return None
+        conditions, cases = values.get("conditions", Conditions()), tuple(values.get("cases", ()))
+        of_defect = defect.get("conditions", Conditions())
+        conditions = replace(conditions, processor=(*of_defect.processor, *conditions.processor))
+        return ExpectedDivergence(
+            defect["id"], values["versions"], cases, values["kinds"], values.get("variants"), values.get("expires"),
+            by_conditions=not cases, conditions=conditions,
+        )  # fmt: skip
 
-def _within(runtime: str, text: str) -> str:
-    """The runtime of an item of ``expect``, which is that of its defect with a provider or options added.
-
-    Raises ``ValueError``.
-    """
-    whole, part = TargetSelector.of(runtime), TargetSelector.of(text)
-    of_whole = (whole.name, whole.is_tool, whole.exact, whole.provider or part.provider)
-    if (
-        of_whole != (part.name, part.is_tool, part.exact, part.provider)
-        or not whole.options.items() <= part.options.items()
-    ):
-        raise ValueError(f"expected {runtime} with a provider or options added, found '{text}'")
-    return part.runtime
+    def _values(self, place: _Place, fields: Mapping[str, Any], **parsers: Callable[[Any], Any]) -> dict[str, Any]:
+        """The values of fields, those with a parser parsed; without those that are wrong, each of which is a problem."""
+        values: dict[str, Any] = {}
+        for key, value in fields.items():
+            at = (*place, key)
+            if any(wrong[: len(at)] == at for wrong in self._wrong):
+                continue
+            try:
+                values[key] = parsers[key](value) if key in parsers else value
+            except ValueError as error:
+                self.problems.append(self._document.problem(at, str(error)))
+        return values
 
 
 def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
@@ -240,9 +185,16 @@ def _runtimes(value: str | list[str]) -> list[str]:
 
 
 def _some_of(runtimes: Sequence[str], value: str | list[str]) -> list[str]:
-    """The runtimes of an item of ``expect``: some of those of its defect, or a part of one. Raises ``ValueError``."""
+    """The runtimes of an item of ``expect``: some of those of its defect, or one with a provider or options added.
+
+    Raises ``ValueError``.
+    """
     if isinstance(value, str):
-        return [_within(runtimes[0], value)]
+        whole, part = TargetSelector.of(runtimes[0]), TargetSelector.of(value)
+        same = (whole.name, whole.is_tool, whole.exact) == (part.name, part.is_tool, part.exact)
+        if not same or whole.provider not in (None, part.provider) or not whole.options.items() <= part.options.items():
+            raise ValueError(f"expected {runtimes[0]} with a provider or options added, found '{value}'")
+        return [part.runtime]
     for name in value:
         if name not in runtimes:
             raise ValueError(f"expected some of {', '.join(runtimes)}, found '{name}'")
@@ -260,8 +212,22 @@ def _conditions(fields: Mapping[str, Any]) -> Conditions:
     return Conditions(**values)
 
 
+def _documents(names: list[str]) -> tuple[str, ...]:
+    for name in names:
+        documents(name)
+    return tuple(names)
+
+
 def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"not a date: {error}") from error
+
+
+_OF_EXPECTED: Mapping[str, Callable[[Any], Any]] = {
+    "kinds": _kinds,
+    "variants": lambda names: frozenset(map(variant_named, names)),
+    "expires": _date,
+}
+"""What reads the fields of an expectation."""
