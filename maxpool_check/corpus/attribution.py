@@ -1,6 +1,6 @@
 """Which known defect explains what an execution shows, by its conditions and whatever its cases."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from maxpool_check.corpus.conditions import Features, concerns, meets_as_variant, meets_both, meets_in_opset
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity, shows
@@ -37,33 +37,28 @@ def shown_by(
     """
     shown = frozenset(map(DivergenceKind, kinds))
     possible = [
-        (defect, each) for defect in defects for each in _possible(defect, target, features, variant, opset)
-    ]  # fmt: skip
+        (defect, each)
+        for defect in defects
+        for each in about(defect, target)
+        if says_something(defect, each)
+        and is_expected(defect, each, variant)
+        and concerns(defect, features.case)
+        and meets_both(defect, each, features)
+        # A case meets a condition on operator sets that any of its variants may meet.
+        and all(meets_in_opset(conditions, opset) for conditions in (defect.conditions, each.conditions))
+    ]
     together = frozenset(kind for defect, _ in possible for kind in _explained(defect))
-    found: list[tuple[tuple[bool, bool, int, int], Defect]] = []
-    for defect, expected in possible:
+    explaining = [
+        (defect, each) for defect, each in possible if shown <= together and shown & (_explained(defect) - {_REWRITTEN})
+    ]
+
+    def order(pair: tuple[Defect, ExpectedDivergence]) -> tuple[bool, bool, int, int]:
+        defect, expected = pair
         exact = shown == {kind for kind in expected.kinds if shows(variant, kind)}
-        alone = shown <= _explained(defect)
-        if shown <= together and shown & (_explained(defect) - {_REWRITTEN}):
-            narrow = len(defect.conditions.said) + len(expected.conditions.said)
-            found.append(((exact, alone, len(shown & defect.kinds), narrow), defect))
-    return max(found, key=lambda each: each[0])[1] if found else None
+        narrow = len(defect.conditions.said) + len(expected.conditions.said)
+        return exact, shown <= _explained(defect), len(shown & defect.kinds), narrow
 
-
-def _possible(
-    defect: Defect, target: TargetDescription, features: Features, variant: Variant, opset: int | None
-) -> Iterator[ExpectedDivergence]:
-    """What is expected of a target whose conditions an execution meets."""
-    for each in about(defect, target):
-        if (
-            says_something(defect, each)
-            and is_expected(defect, each, variant)
-            and concerns(defect, features.case)
-            and meets_both(defect, each, features)
-            # A case meets a condition on operator sets that any of its variants may meet.
-            and all(meets_in_opset(conditions, opset) for conditions in (defect.conditions, each.conditions))
-        ):
-            yield each
+    return max(explaining, key=order)[0] if explaining else None
 
 
 def is_expected(defect: Defect, expected: ExpectedDivergence, variant: Variant) -> bool:
