@@ -9,41 +9,21 @@ from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.corpus.document import Document, read
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
-from maxpool_check.corpus.schema import DIALECT, TEXT, list_of, map_of, text
+from maxpool_check.corpus.schema import read_schema
 from maxpool_check.corpus.yaml_editing import EditedFile, on_one_line
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
-_WORDS = r"\S"
-
-_ENTRY = map_of(
-    "change runtime cases author reason expires",
-    change={"enum": [change.value for change in Change if change not in UNOBSERVABLE]},
-    runtime=text("the new target without its version, as 'onnxruntime'", pattern=_WORDS),
-    versions=text("the versions of the new target, as '==1.31.1'; left out: all", pattern=_WORDS),
-    cases=list_of(text("the id of a case, or a glob", pattern="."), minItems=1),
-    kinds=list_of(TEXT, description="exactly the kinds of the new result; left out: any"),
-    variants=list_of(
-        {"enum": [variant.name for variant in ALL_VARIANTS]}, minItems=1, description="left out: any of them"
-    ),
-    author=text("who accepts the change", pattern=_WORDS),
-    reason=text("why it does no harm", pattern=_WORDS),
-    expires=text("the last day on which it is accepted, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$"),
+SCHEMA: dict[str, Any] = read_schema(
+    Path(__file__).with_name("accepted.schema.json"),
+    changes=[change.value for change in Change if change not in UNOBSERVABLE],
 )
+"""The published schema of a file of accepted changes."""
 
-ACCEPTED_FILE = map_of("accepted", accepted=list_of(_ENTRY))
-"""A file of accepted changes."""
-
-_STRUCTURE = Structure(ACCEPTED_FILE)
+_STRUCTURE = Structure(SCHEMA)
 _EMPTY = "accepted: []\n"
-
-
-def accepted_file_schema() -> dict[str, Any]:
-    """The published schema of a file of accepted changes, for editors."""
-    return {"$schema": DIALECT, "title": "maxpool-check accepted changes", **ACCEPTED_FILE}
 
 
 def read_accepted(path: Path) -> list[AcceptedChange]:

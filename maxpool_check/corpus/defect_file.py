@@ -9,17 +9,31 @@ from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from maxpool_check.corpus.defect_schema import DEFECT_FILE
+from maxpool_check.corpus.conditions import GEOMETRY, LEVEL_NAMES, VALUES
 from maxpool_check.corpus.document import Document, parse, text_of
+from maxpool_check.corpus.graph_flags import GRAPH
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
+from maxpool_check.corpus.schema import read_schema
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Upstream, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.provenance import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import variant_named
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 
-_STRUCTURE = Structure(DEFECT_FILE)
+SCHEMA: dict[str, Any] = read_schema(
+    Path(__file__).with_name("defects.schema.json"),
+    severities=[severity.value for severity in Severity],
+    geometry=list(GEOMETRY),
+    values=list(VALUES),
+    flags=list(GRAPH),
+    levels=list(LEVEL_NAMES),
+    processors=[*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)],
+)
+"""The published schema of a file of defects, or of known divergences, which are defects in short."""
+
+_STRUCTURE = Structure(SCHEMA)
 _KINDS = {kind.value: kind for kind in DivergenceKind}
 
 _Place = tuple[str | int, ...]

@@ -16,12 +16,12 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure
+from maxpool_check.corpus.schema import read_schema
 from maxpool_check.corpus.tensors import array
 from maxpool_check.files import read_regular
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, NotExecuted, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import Variant
-from maxpool_check.running.results_form import OUTCOMES, RESULT, TARGET
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.protocol import without_surrogates
@@ -31,7 +31,13 @@ MOST_BYTES = 2**31
 """The largest file that is read."""
 
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_RESULT_STRUCTURE, _TARGET_STRUCTURE = Structure(RESULT), Structure(TARGET)
+_FILE = Path(__file__).with_name("results.schema.json")
+_RESULT, _TARGET = (Structure(read_schema(_FILE, line)) for line in ("result", "target"))
+SCHEMA: Any = read_schema(_FILE)
+"""The published schema of one line of a file of results."""
+
+_OUTCOMES = ("outputs", "refusal", "crash", "timeout", "unable")
+"""The keys of which a result has exactly one."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ def _target(message: dict[str, Any], *, is_first: bool) -> Mapping[str, Any]:
         raise BadValue(
             "only the first line describes the target; results of another one need a file of their own", "target"
         )
-    _check(_TARGET_STRUCTURE, message)
+    _check(_TARGET, message)
     for name in message["target"].get("specs", ()):
         try:
             documents(name)
@@ -134,11 +140,11 @@ def _target(message: dict[str, Any], *, is_first: bool) -> Mapping[str, Any]:
 
 
 def _result(message: Any, cases: Mapping[str, Case], line: int) -> tuple[Case, Variant, GivenResult]:
-    _check(_RESULT_STRUCTURE, message)
-    kinds = [kind for kind in OUTCOMES if kind in message]
+    _check(_RESULT, message)
+    kinds = [kind for kind in _OUTCOMES if kind in message]
     if len(kinds) != 1:
         raise BadValue(
-            f"expected exactly one of {', '.join(OUTCOMES)}; found {' and '.join(kinds) or 'none'}", *kinds[1:2]
+            f"expected exactly one of {', '.join(_OUTCOMES)}; found {' and '.join(kinds) or 'none'}", *kinds[1:2]
         )
     for key in ("timeout", "seconds"):
         if not math.isfinite(message.get(key, 0)):

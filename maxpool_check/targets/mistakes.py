@@ -8,13 +8,14 @@ import binascii
 import math
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxpool_check import inert
 from maxpool_check.corpus.problems import Structure, describe
-from maxpool_check.reference.numbering import NUMBERINGS
+from maxpool_check.corpus.schema import read_schema
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications import documents
 from maxpool_check.targets.languages import LANGUAGES
@@ -29,70 +30,18 @@ MOST_QUOTED = 200
 MOST_AXES = 64
 """The most axes of a tensor, as numpy has it."""
 
-_TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_SETTINGS = [*(variation.name for variation in VARIATIONS if variation.is_setting), ORIGINAL]
-
-_READY = {
-    "type": "object",
-    "required": ["type", "protocol"],
-    "properties": {
-        "type": {"enum": ["ready"]},
-        "protocol": {"enum": [1]},
-        "wants": {"enum": ["attributes", "model", *(name for name in LANGUAGES if name != "onnx")]},
-        "indices": {"enum": [*NUMBERINGS, None]},
-        "specs": _TEXTS,
-        "dtypes": {"type": "array", "items": {"enum": list(DTYPES)}},
-        "spatial": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "graphs": {"type": ["integer", "null"], "minimum": 1},
-        "settings": {"type": "array", "items": {"enum": _SETTINGS}},
-        "distribution": {"type": ["string", "number"]},
-        "version": {"type": ["string", "number"]},
-        "provider": {"type": ["string", "null"]},
-        "providers": _TEXTS,
-        "session_options": {"type": "object"},
-        "python": _TEXT,
-        "numpy": _TEXT,
-        "takes_spec": {"type": "boolean"},
-        "decides": {"enum": ["values", "shapes", "acceptance"]},
-        "processor": {
-            "type": ["object", "null"],
-            "required": ["architecture"],
-            "properties": {
-                "architecture": _TEXT,
-                "model": _TEXT,
-                "features": {"type": ["array", "null"], "items": {"type": "string"}},
-            },
-        },
-    },
-}
-_TENSOR = {
-    "type": "object",
-    "required": ["dtype", "shape", "data"],
-    "properties": {
-        "dtype": {"enum": list(DTYPES)},
-        "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "data": _TEXT,
-    },
-}
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "result": ("outputs",), "shapes": ("outputs",), "accepted": (), "refusal": ("status", "message"), "unable": ("message",), "failed": ("message",),
-}  # fmt: skip
-_MESSAGES = {
-    kind: Structure(
-        {
-            "type": "object",
-            "required": ["id", "type", *keys],
-            "properties": {
-                "outputs": {
-                    "type": "object",
-                    "additionalProperties": {"type": "object"} if kind == "shapes" else _TENSOR,
-                }
-            },
-        }
+_MESSAGES = ("result", "shapes", "accepted", "refusal", "unable", "failed")
+_SCHEMAS = {
+    kind: read_schema(
+        Path(__file__).with_name("protocol.schema.json"),
+        kind,
+        dtypes=list(DTYPES),
+        languages=["attributes", "model", *(name for name in LANGUAGES if name != "onnx")],
+        settings=[*(variation.name for variation in VARIATIONS if variation.is_setting), ORIGINAL],
     )
-    for kind, keys in _KEYS.items()
+    for kind in ("ready", *_MESSAGES)
 }
-_STRUCTURE = Structure(_READY)
+_STRUCTURES = {kind: Structure(schema) for kind, schema in _SCHEMAS.items()}
 
 
 def quoted(line: bytes) -> str:
@@ -110,7 +59,7 @@ def about_line(line: bytes) -> str:
 
 def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The mistakes in a ``ready`` line: each key, and what is wrong with its value."""
-    for path, key, text in _STRUCTURE.mistakes(message):
+    for path, key, text in _STRUCTURES["ready"].mistakes(message):
         yield (_path(path, key) or "ready"), text
     specs = message.get("specs")
     for name in specs if isinstance(specs, list) else ():
@@ -126,7 +75,7 @@ def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def unknown_in_ready(message: Mapping[str, Any]) -> dict[str, str]:
     """The keys of a ``ready`` line that the protocol does not have, which are ignored, each with the nearest that it has."""
-    known: Mapping[str, Any] = _READY["properties"]  # type: ignore[assignment]
+    known = _SCHEMAS["ready"]["properties"]
     return {key: "".join(get_close_matches(key, known, 1)) for key in message if key not in known}
 
 
@@ -141,8 +90,8 @@ def in_message(message: Mapping[str, Any], number: int) -> str:
     kind = message.get("type")
     if not isinstance(kind, str) or kind not in _MESSAGES:
         found = f"is {inert.dumps(kind)[:MOST_QUOTED]}" if "type" in message else "is missing"
-        return f"'type' {found}; expected {', '.join(_KEYS)}"
-    for path, key, text in _MESSAGES[kind].mistakes(message):
+        return f"'type' {found}; expected {', '.join(_MESSAGES)}"
+    for path, key, text in _STRUCTURES[kind].mistakes(message):
         return f"'{_path(path, key)}': {text}" if path or key else text
     check = {"result": in_tensor, "shapes": in_inferred}.get(kind)
     outputs = message["outputs"].items() if check is not None else ()

@@ -12,7 +12,8 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers import Broken, LeftOut, dtype_of, group_of, make_case, read_bytes
 from maxpool_check.corpus.problems import BadValue, Structure
-from maxpool_check.corpus.tensors import MOST_AXES, array
+from maxpool_check.corpus.schema import read_schema
+from maxpool_check.corpus.tensors import array
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT
@@ -23,24 +24,7 @@ PATTERN = "*.json"
 MAX_BYTES = 64 * 2**20
 
 _KEYS = ("operator", "dtype", "attributes", "input", "expected")
-# numpy refuses a larger size even where another one is 0.
-_SHAPE = {"type": "array", "maxItems": MOST_AXES, "items": {"type": "integer", "minimum": 0, "maximum": 2**31}}
-_TEXT = {"type": "string"}
-_LIST = {"type": "array"}
-_EXPECTED = {"shape": _SHAPE, "Y": _LIST, "Indices": _LIST}
-_TEST = {
-    "type": "object",
-    "properties": {
-        "dtype": _TEXT,
-        "attributes": {"type": "object"},
-        "input": {"type": "object", "required": ["shape", "values"], "properties": {"shape": _SHAPE, "values": _LIST}},
-        "expected": {"type": "object", "required": ["shape", "Y"], "properties": _EXPECTED},
-        **dict.fromkeys(("spec_ref", "kind", "class_id", "class"), _TEXT),
-        "class_predicates": {**_LIST, "items": _TEXT},
-        "value_template": {"type": "object", "properties": {"id": _TEXT, "name": _TEXT}},
-    },
-}
-_STRUCTURE = Structure(_TEST)
+_STRUCTURE = Structure(read_schema(Path(__file__).with_name("testgenonnx.schema.json")))
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
