@@ -213,11 +213,11 @@ def conv(node: Node, X: np.ndarray) -> np.ndarray:
     taps = tuple(range(X.ndim, windows.ndim))
     if node.name("weights", WEIGHTS) == "identity" and X.shape[1] > 1 and not finite.all():
         raise Inexact("Conv of NaN or infinity with weights of 0")
-    if math.prod(windows.shape[X.ndim :]) > 1:
-        sizes = np.where(np.isfinite(windows), np.abs(windows), 0)
-        if (sizes != np.floor(sizes)).any() or (sizes.sum(taps) > 2 ** significand_bits(X.dtype)).any():
-            raise Inexact(f"Conv of values whose sums may be rounded in {X.dtype.name}")
     with np.errstate(invalid="ignore", over="ignore"):
+        if math.prod(windows.shape[X.ndim :]) > 1:
+            sizes = np.where(np.isfinite(windows), np.abs(windows), 0)
+            if (sizes != np.floor(sizes)).any() or (sizes.sum(taps) > 2 ** significand_bits(X.dtype)).any():
+                raise Inexact(f"Conv of values whose sums may be rounded in {X.dtype.name}")
         return rounded(windows.sum(taps), X.dtype)
 
 

@@ -367,6 +367,7 @@ NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
         (node("Conv", weights="depthwise", kernel_shape=[2]), [[[-0.0, 1]]], "float32", 11, "sign of a zero sum"),
         (node("Conv", weights="depthwise", kernel_shape=[2]), [[[0.5, 1]]], "float32", 11, "may be rounded"),
         (node("Conv", weights="depthwise", kernel_shape=[2]), [[[2000, 49]]], "float16", 11, "may be rounded"),
+        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[1.7e308, 1.7e308]]], "float64", 11, "may be rounded"),
         (node("Conv", weights="identity"), [[[1], [math.inf]]], "float32", 11, "weights of 0"),
         (node("Conv", weights="depthwise", kernel_shape=[3]), [[[1, 2]]], "float32", 11, "window"),
         (node("GlobalMaxPool"), [[[-0.0, 0.0]]], "float32", 11, "-0 and"),
