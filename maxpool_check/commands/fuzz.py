@@ -94,14 +94,15 @@ class _Report:
             f"({target.software(numpy=True)}): {kinds}, in the variant {discovery.variant.name}."
         )
         runtime = f"{target.distribution}-{target.version}".rstrip("-")
-        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
+        name = f"{'+'.join(kind.value for kind in discovery.kinds)}-{discovery.variant.name}"
+        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{name}-{runtime}")[:180]
         found = with_clauses(discovery.case)
         self._folder.mkdir(parents=True, exist_ok=True)
         path, other = self._folder / f"{stem}.yaml", 2
         while path.exists():
             path, other = self._folder / f"{stem}-{other}.yaml", other + 1
         title = f"{kinds} on {target.release or target.name}"
-        case = replace(found, id=f"{path.stem}:{discovery.name}", title=title)
+        case = replace(found, id=f"{path.stem}:{name}", title=title)
         partial = path.with_suffix(".partial")
         with named(partial):
             partial.write_text(case_file(case, about), encoding="utf-8")
@@ -167,7 +168,7 @@ def command(
     seed_options.check_divisible(seeds, jobs, dask)
     if plan.contexts and plan.invalid:
         raise click.UsageError("--contexts and --invalid contradict each other: nodes have no result without MaxPool's")
-    if plan.contexts and not searching.has_graphs(plan.spec):
+    if plan.contexts and not plan.may_have_graphs:
         raise click.UsageError(f"{plan.spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
     plan = replace(plan, targets=tuple(target.claiming([plan.spec]) for target in plan.targets))
     entries, _ = known.read(defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))

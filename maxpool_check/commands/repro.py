@@ -17,7 +17,6 @@ from maxpool_check.corpus.conditions import Features, meets
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.corpus.shipped import shipped_root
-from maxpool_check.fuzzing.search import shrunk
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS
@@ -31,6 +30,7 @@ from maxpool_check.reproducing.trial import NotReproduced
 from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.cache import CannotMake
 from maxpool_check.targets.name import TargetName

@@ -10,7 +10,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -20,11 +20,11 @@ from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, TargetDescription
-from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS, Variant
-from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.results.variants import ALL_VARIANTS, Variant
+from maxpool_check.running.case_run import run_case
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.pool import resource
-from maxpool_check.running.shrinking import shrink, tries
+from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
@@ -41,7 +41,7 @@ SearchCounts = Counter[str]
 """How many ``cases`` ran on a target, and how many of them were ``compared`` and ``diverged``."""
 
 
-class GivenUp(RuntimeError):
+class _GivenUp(RuntimeError):
     """A target that died or failed too often in a row."""
 
 
@@ -55,74 +55,9 @@ class Discovery:
     case: Case
 
     @property
-    def name(self) -> str:
-        """The name of the case."""
-        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.variant.name}"
-
-    @property
     def signature(self) -> Signature:
         """The key that decides whether it is new."""
         return self.variant, frozenset(self.kinds)
-
-
-@dataclass
-class Search:
-    """A search on one target; ``known`` are the signatures that are not new."""
-
-    session: TargetSession
-    known: set[Signature] = field(default_factory=set)
-    counts: SearchCounts = field(default_factory=Counter)
-    _deaths: int = field(default=0, init=False)
-
-    def add_known(self, known: Iterable[Defect], cases: Iterable[Case]) -> None:
-        """Add what known defects expect of any case, and what cases of earlier searches show, which are run."""
-        for entry in (entry for defect in known for entry in defect.expected):
-            if entry.covers(self.session.profile.description) and not entry.expired(date.today()):
-                for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
-                    self.known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
-        for case in cases:
-            case_run = run_case(self.session, case)
-            self.known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
-
-    def run(self, case: Case) -> list[Discovery]:
-        """Run a case; what it shows for the first time. Raises :class:`GivenUp`."""
-        case_run = run_case(self.session, case)
-        self.counts["cases"] += 1
-        self.counts["compared"] += any(each.verdict in COMPARED for each in case_run.judgements.values())
-        self.counts["diverged"] += bool(case_run.diverging)
-        for variant_result in case_run.results.values():
-            outcome = variant_result.outcome
-            self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0
-            if self._deaths >= DEATHS_IN_A_ROW:
-                last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
-                raise GivenUp(f"{case_run.target} was given up after {self._deaths} in a row: {last}")
-        discoveries = []
-        for variant in case_run.diverging:
-            kinds = case_run.judgements[variant].kinds
-            # What a variant shows with its default options is nothing new without optimization.
-            if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self.known:
-                self.known.add((variant, frozenset(kinds)))
-                discoveries.append(Discovery(case_run.target, variant, kinds, shrunk(self.session, case_run, variant)))
-        return discoveries
-
-
-def has_graphs(spec: str) -> bool:
-    """Whether cases of a document may be graphs with other nodes around MaxPool."""
-    document = specification(spec)
-    return document.onnx is not None and document.domain is None
-
-
-def shrunk(
-    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
-    is_about: Callable[[Case], bool] = lambda _: True,
-) -> Case:  # fmt: skip
-    """A smaller case that shows the same fault in a variant, executed in these variants; ``is_about`` holds for it, too."""
-    signature = case_run.signature(variant)
-
-    def keeps(case: Case) -> bool:
-        return is_about(case) and run_case(session, case, variants).signature(variant) == signature
-
-    return shrink(case_run.case, keeps, tries(case_run, variant))
 
 
 @dataclass(frozen=True)
@@ -141,18 +76,17 @@ class FuzzPlan:
     contexts: bool = False
 
     @property
-    def graphs(self) -> float:
-        """The share of cases with other nodes around MaxPool."""
-        if self.contexts:
-            return 1
-        # A kernel of the user executes graphs only if it says so; --contexts draws them for it.
-        can_run = any(target.is_released for target in self.targets)
-        return GRAPHS if can_run and has_graphs(self.spec) and not self.invalid else 0
+    def may_have_graphs(self) -> bool:
+        """Whether cases of the document may be graphs with other nodes around MaxPool."""
+        document = specification(self.spec)
+        return document.onnx is not None and document.domain is None
 
     def draw(self, seed: int) -> Iterator[Case]:
         """The cases of a seed. The time begins with the first."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        cases = generate(self.spec, seed, invalid=self.invalid, graphs=self.graphs)
+        # A kernel of the user executes graphs only if it says so; --contexts draws them for it.
+        some = self.may_have_graphs and not self.invalid and any(target.is_released for target in self.targets)
+        cases = generate(self.spec, seed, invalid=self.invalid, graphs=1 if self.contexts else GRAPHS * some)
         for case in itertools.islice(cases, self.cases):
             if deadline is not None and time.monotonic() >= deadline:
                 return
@@ -186,6 +120,46 @@ class SeedResult:
     complete: bool = False
 
 
+def _baseline(session: TargetSession, defects: Sequence[Defect], earlier: Sequence[Case]) -> Baseline:
+    """What a target is known to show: what defects expect of any case, and what cases of earlier searches show, which are run."""
+    description, known = session.profile.description, set[Signature]()
+    for entry in (entry for defect in defects for entry in defect.expected):
+        if entry.covers(description) and not entry.expired(date.today()):
+            for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
+                known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
+    for case in earlier:
+        case_run = run_case(session, case)
+        known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
+    return Baseline(description, frozenset(known))
+
+
+class _Search:
+    """A search on one target; ``known`` are the signatures that are not new."""
+
+    def __init__(self, session: TargetSession, known: frozenset[Signature]) -> None:
+        self.counts = SearchCounts()
+        self._session, self._known, self._deaths = session, set(known), 0
+
+    def run(self, case: Case) -> Iterator[Discovery]:
+        """Run a case; what it shows for the first time. Raises :class:`_GivenUp`."""
+        case_run = run_case(self._session, case)
+        self.counts["cases"] += 1
+        self.counts["compared"] += any(each.verdict in COMPARED for each in case_run.judgements.values())
+        self.counts["diverged"] += bool(case_run.diverging)
+        for variant_result in case_run.results.values():
+            outcome = variant_result.outcome
+            self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0
+            if self._deaths >= DEATHS_IN_A_ROW:
+                last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
+                raise _GivenUp(f"{case_run.target} was given up after {self._deaths} in a row: {last}")
+        for variant in case_run.diverging:
+            kinds = case_run.judgements[variant].kinds
+            # What a variant shows with its default options is nothing new without optimization.
+            if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self._known:
+                self._known.add((variant, frozenset(kinds)))
+                yield Discovery(case_run.target, variant, kinds, shrunk(self._session, case_run, variant))
+
+
 class Searcher:
     """Searches in one thread. Targets are started for each seed, since they may keep state."""
 
@@ -197,17 +171,12 @@ class Searcher:
     def baselines(self, known: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
         """The baselines of all targets; ``earlier`` cases are run for them. Raises ``CannotStart``."""
         with self._started() as sessions:
-            searches = [Search(session) for session in sessions]
-            for search in searches:
-                search.add_known(known, earlier)
-        return [Baseline(search.session.profile.description, frozenset(search.known)) for search in searches]
+            return [_baseline(session, known, earlier) for session in sessions]
 
     def search(
-        self,
-        baselines: Sequence[Baseline],
-        result: SeedResult,
+        self, baselines: Sequence[Baseline], result: SeedResult,
         report: Callable[[int, Sequence[Discovery]], None] = lambda *_: None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Search from a seed and fill in the result; ``report`` gets the number and the discoveries of each drawn case.
 
         Raises ``PoolLost`` where the targets are not those of the baselines.
@@ -217,14 +186,14 @@ class Searcher:
                 descriptions = [session.profile.description for session in sessions]
                 check_same_targets(descriptions, [baseline.description for baseline in baselines])
                 pairs = zip(sessions, baselines, strict=True)
-                searches = [Search(session, set(baseline.known)) for session, baseline in pairs]
+                searches = [_Search(session, baseline.known) for session, baseline in pairs]
                 result.counts += [search.counts for search in searches]
                 for number, case in enumerate(self._plan.draw(result.seed), 1):
                     discoveries = [discovery for search in searches for discovery in search.run(case)]
                     result.discoveries += [(number, discovery) for discovery in discoveries]
                     report(number, discoveries)
                 result.complete = True
-        except (CannotStart, GivenUp) as error:
+        except (CannotStart, _GivenUp) as error:
             if not self._ended.is_set():
                 result.error, result.complete = str(error), True
 

@@ -5,7 +5,7 @@ simplification lowers a size, moves a number towards the plainest, omits an attr
 search ends. Most are made without regard to the nodes of a graph: what these have no exact result for is not tried.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,12 @@ from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running import plainer_graphs
-from maxpool_check.running.case_run import CaseRun
+from maxpool_check.running.case_run import CaseRun, run_case
 from maxpool_check.running.plainer_graphs import is_integer, plainer_entries
 from maxpool_check.specifications.roles import Role
+from maxpool_check.targets.session import TargetSession
 
 MOST = 600
 """The most cases that are tried."""
@@ -32,9 +33,21 @@ _PLAINEST_AS_1 = (Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT)
 """The roles whose plainest number is 1; that of the others is 0."""
 
 
-def tries(case_run: CaseRun, variant: Variant) -> int:
-    """How many smaller cases to try of one that a target has executed."""
-    return MOST_HANGS if isinstance(case_run.results[variant].outcome, TimedOut) else MOST
+_PADS = (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END)
+
+
+def shrunk(
+    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
+    is_about: Callable[[Case], bool] = lambda _: True,
+) -> Case:  # fmt: skip
+    """A smaller case that shows the same fault in a variant, executed in these variants; ``is_about`` holds for it, too."""
+    signature = case_run.signature(variant)
+
+    def keeps(case: Case) -> bool:
+        return is_about(case) and run_case(session, case, variants).signature(variant) == signature
+
+    hangs = isinstance(case_run.results[variant].outcome, TimedOut)
+    return shrink(case_run.case, keeps, MOST_HANGS if hangs else MOST)
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
@@ -125,15 +138,23 @@ def _fewer_cells(case: Case) -> Iterator[Case]:
 
 
 def _smaller_windows(case: Case) -> Iterator[Case]:
-    """The kernel and its plane, both smaller by 1: a window that fills the plane still does."""
+    """The kernel, and its plane or a pad, both smaller by 1: a window that fills the padded plane still does."""
     for number, axis in enumerate(_spatial(case)):
         for name, kernel in case.attributes.items():
             if _role(case, name) is not Role.KERNEL or not isinstance(kernel, list):
                 continue
             if number < len(kernel) and is_integer(kernel[number]) and kernel[number] > 1:
-                smaller = [size - (place == number) for place, size in enumerate(kernel)]
+                smaller = {**case.attributes, name: _less(kernel, number)}
                 for position in range(case.X.shape[axis]):
-                    yield from _without_cells(case, position, axis, {**case.attributes, name: smaller})
+                    yield from _without_cells(case, position, axis, smaller)
+                for other, pads in case.attributes.items():
+                    for place in range(len(pads) if _role(case, other) in _PADS and isinstance(pads, list) else 0):
+                        if is_integer(pads[place]) and pads[place] > 0:
+                            yield _with(case, case.X.tensor(), {**smaller, other: _less(pads, place)})
+
+
+def _less(numbers: list[Any], place: int) -> list[Any]:
+    return [*numbers[:place], numbers[place] - 1, *numbers[place + 1 :]]
 
 
 def _plainer_attributes(case: Case) -> Iterator[Case]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import maxpool_check
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
@@ -106,6 +107,13 @@ def test_what_nothing_smaller_keeps_stays_as_it_is():
     small = shrink(case, lambda _: False)
     assert small.sha256 == case.sha256
     assert (small.expect, small.erratum) == (None, None)
+
+
+def test_a_kernel_that_fills_its_padded_plane_gets_smaller_with_its_padding():
+    X = np.array([[[3]]], np.float32)
+    case = maxpool_check.case(X, kernel_shape=[3], pads=[2, 0])
+    small = shrink(case, lambda case: valid(case) and case.resolved.geometry[0].output == 1)
+    assert (small.X.size, small.attributes) == (1, {"kernel_shape": [1]})
 
 
 def test_cells_are_not_shrunk_to_nothing():
