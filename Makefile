@@ -31,8 +31,6 @@ TESTS := .venv-tests
 TESTS_BIN := $(TESTS)/bin
 REPORTED := 1.23.2 1.32.0
 
-GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
-
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -92,11 +90,8 @@ format: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/ruff format .
 	$(TESTS_BIN)/ruff check --fix .
 
-generated: $(BIN)/.installed
-	for spec in $(GENERATED); do \
-	  $(BIN)/maxpool-check generate --spec $$spec --strength 2 --seed 0 -o cases/generated/$$spec.yaml || exit; \
-	done
-	$(BIN)/maxpool-check generate --contexts --seed 0 -o cases/generated/contexts.yaml
+generated: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m tests.generating
 
 reports: report report-runtimes contexts shapes history defects pages
 

@@ -206,9 +206,7 @@ def test_changes_and_history_of_hostile_records(cli, records, form):
     check_report(form, file.getvalue(), form)
 
 
-@pytest.mark.parametrize(
-    "command", ["known add R --reason r --known K", "coverage --record R C", "compare R R", "report R --corpus C"]
-)
+@pytest.mark.parametrize("command", ["known add R --reason r --known K", "compare R R", "report R --corpus C"])
 def test_other_commands_with_a_hostile_record(cli, records, corpus, tmp_path, command):
     places = {"R": records[0], "K": tmp_path / "known.yaml", "C": corpus}
     done = cli(*(places.get(word, word) for word in command.split()))
@@ -283,8 +281,7 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
         check_report(form, (tmp_path / f"report.{form}").read_text(), form)
     for command in (
         ["explain", f"{corpus / NAME}.yaml:c", "-t", target(how)], ["targets", "--check", target(how)],
-        ["targets", "--check", target(how), "--format", "json"], ["coverage", corpus, "-t", target(how)],
-        ["trace", corpus, "--record", record, "-v"],
+        ["targets", "--check", target(how), "--format", "json"], ["trace", corpus, "--record", record, "-v"],
         ["gate", "--base", record, "--head", target(how), corpus], ["known", "check", corpus, "--record", record],
         # Of the hostile target it shows nothing: once is enough.
         *([["bisect", corpus, "--case", HOSTILE, "-t", "onnxruntime"]] if how == TARGETS[0] else []),

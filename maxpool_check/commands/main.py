@@ -23,8 +23,6 @@ COMMANDS = {
     "lint": "Check case files and defects against the reference.",
     "list": "List the cases, one line each.",
     "corpus": "List or copy the corpus that comes with the tool.",
-    "generate": "Write cases that cover the possible combinations of properties.",
-    "coverage": "Count what the cases really execute on a target.",
     "reference": "Show the result of the reference for one case.",
     "explain": "Draw a case and its wrong results, or describe a kind of divergence.",
     "repro": "Write a reproduction of a divergence that others can run.",

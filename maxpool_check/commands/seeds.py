@@ -1,4 +1,4 @@
-"""What commands that work through a range of seeds have in common."""
+"""The options of a search through a range of seeds, its processes, and seeds in words."""
 
 import contextlib
 import re

@@ -1,5 +1,6 @@
 """``maxpool-check targets``."""
 
+import math
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -8,14 +9,20 @@ from typing import Any
 
 import click
 import msgspec
+import numpy as np
 
 from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.offline import offline
-from maxpool_check.corpus.space import smallest
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
+from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.reference.geometry import Axis
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
+from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
+from maxpool_check.specifications.roles import attributes_for
 from maxpool_check.targets import cache as environments
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
@@ -173,13 +180,33 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
                 claimed = profile.description.specs
-                case = smallest(claimed[0] if claimed else profile.description.speaks)
+                case = _smallest(claimed[0] if claimed else profile.description.speaks)
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
     except CannotStart as error:
         return {"name": str(name), "starts": False, "message": str(error)}
     return about
+
+
+def _smallest(language: str) -> Case:
+    """A case of one window of two cells, which are all of X; over two spatial axes, where the document has them.
+
+    ``language`` is what the target takes; one that is no document stands for the default one.
+    """
+    document = specification(language if language in SPECIFICATIONS else DEFAULT)
+    rank = max((rank for rank in document.ranks if rank <= 2), default=document.ranks[0])
+    axes = tuple(Axis(size, size, 1, 1, 0, 0, 1) for size in (*(1,) * (rank - 1), 2))
+    attributes = {
+        name: value
+        for name, value in next(attributes_for(document, axes)).items()
+        if value != document.attributes[name].default_for(rank)
+    }
+    shape = document.layout.arranged((1, document.channel_multiple, *(axis.size for axis in axes)))
+    dtype = NUMPY["float32" if "float32" in document.dtypes else document.dtypes[0]]
+    X = np.arange(1, 1 + math.prod(shape)).astype(dtype).reshape(shape)
+    title = "A window of two cells"
+    return Case("smallest", document.name, Recipe.of(X), attributes, ("Y",), document.policies, title)
 
 
 def _installed(distribution: str) -> str | None:

@@ -53,7 +53,6 @@ _READ_PATHS = (
     "gate",
     "bisect",
     "history",
-    "coverage",
     "documents",
     "known check",
     "judge",
@@ -62,7 +61,7 @@ _READ_PATHS = (
 )
 _READ_ONE = ("explain", "reference", "repro", "defects check")
 _MAKE_ENVIRONMENTS = (
-    "run", "gate", "model", "fuzz", "coverage", "explain", "repro", "bisect", "history", "targets", "defects check",
+    "run", "gate", "model", "fuzz", "explain", "repro", "bisect", "history", "targets", "defects check",
 )  # fmt: skip
 FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
@@ -95,11 +94,11 @@ KEYS = (
         _sets("fail_on", "gate", "compare", "gate accept")),
     Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "judge", "model")),
     Key("jobs", Number(), "Processes to run in.",
-        _sets("jobs", "run", "gate", "fuzz", "generate", "history", "coverage", "defects check"), excluded_by=("dask",)),
-    Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "gate", "fuzz", "generate"),
+        _sets("jobs", "run", "gate", "fuzz", "history", "defects check"), excluded_by=("dask",)),
+    Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "gate", "fuzz"),
         excluded_by=("jobs",)),
     Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
-        _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check", "protocol check")),
+        _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "history", "model", "defects check", "protocol check")),
     Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "gate", "model"),
         otherwise="no limit"),
     Key("corpus-lock", File(), "The lock of the corpus; another corpus is refused.", _sets("lock", "run", "gate", "history")),

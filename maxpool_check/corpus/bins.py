@@ -1,4 +1,4 @@
-"""What is particular about a case, in bins: the data that generating and counting coverage share.
+"""What is particular about a case, in bins, which decide the clauses of cases that name none.
 
 A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins
 of a case are computed from the tensor that enters MaxPool and from the geometry that its document makes of its attributes.
@@ -7,13 +7,12 @@ A factor that none of the bins describes (six spatial axes, an empty batch, pads
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.reference.dtypes import FLOATS, NAMES, highest, is_float, lowest
+from maxpool_check.reference.dtypes import NAMES, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Activation, Function, Pooling
@@ -23,18 +22,7 @@ Bins = dict[str, str]
 """The bin of each factor, by name."""
 
 
-@dataclass(frozen=True)
-class Factor:
-    """The bins of one factor. Ids and titles omit the bin ``usual``; ``prefix`` precedes the others in an id."""
-
-    bins: tuple[str, ...]
-    prefix: str = ""
-    usual: str = ""
-
-
-OUTPUTS = "outputs"
-
-_VALUE_BINS = (
+_VALUES = (
     "distinct",  # in every plane
     "ties",  # some are equal
     "constant",
@@ -52,41 +40,40 @@ _VALUE_BINS = (
     "nan-planes",  # all of some plane are NaN
 )
 
-FACTORS: Mapping[str, Factor] = {
-    "rank": Factor(("1d", "2d", "3d", "4d", "5d")),
-    "batch": Factor(("1", "many"), "n-", "1"),
+BINS: Mapping[str, tuple[str, ...]] = {
+    "rank": ("1d", "2d", "3d", "4d", "5d"),
+    "batch": ("1", "many"),
     # 16: a multiple of it.
-    "channels": Factor(("1", "many", "16"), "c-", "1"),
+    "channels": ("1", "many", "16"),
     # Of one cell; of the same size on every axis; of different sizes; as large as X.
-    "kernel": Factor(("1", "even", "uneven", "whole"), "k-"),
+    "kernel": ("1", "even", "uneven", "whole"),
     # 1 on every axis; below the kernel on some axis, nowhere above; equal to the kernel; above it on some axis;
     # different over the axes.
-    "stride": Factor(("1", "overlap", "tile", "gap", "uneven"), "s-"),
-    "dilation": Factor(("1", "even", "uneven"), "d-", "1"),
+    "stride": ("1", "overlap", "tile", "gap", "uneven"),
+    "dilation": ("1", "even", "uneven"),
     # None; the same everywhere; the same at both ends of an axis, different over the axes; at one end only; different
     # at both ends; above half of the kernel on some axis, below the kernel on all; negative: cells of X are left out.
-    "pads": Factor(
-        ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"), "p-", "0"
-    ),
-    "auto_pad": Factor(("explicit", "same-upper", "same-lower", "valid"), usual="explicit"),
+    "pads": ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"),
+    "auto_pad": ("explicit", "same-upper", "same-lower", "valid"),
     # Nothing to round; with a remainder; the last window is dropped, since it would start behind X.
-    "rounding": Factor(
-        ("floor", "floor-rest", "ceil", "ceil-rest", "ceil-drop", "ceil-torch", "ceil-torch-rest", "ceil-torch-drop")
+    "rounding": (
+        "floor",
+        "floor-rest",
+        *(up + rest for up in ("ceil", "ceil-torch") for rest in ("", "-rest", "-drop")),
     ),
-    "storage_order": Factor(("row", "column"), usual="row"),
-    "index_type": Factor(("int64", "int32"), "i-", "int64"),
+    "storage_order": ("row", "column"),
+    "index_type": ("int64", "int32"),
     # Indices count the cells of the whole tensor, of each image, or of each plane.
-    "index_axis": Factor(("whole", "image", "plane"), "i-", "whole"),
-    "activation": Factor(("none", *(function.value.lower() for function in Function)), "a-", "none"),
-    "dtype": Factor(NAMES),
-    "values": Factor(_VALUE_BINS),
-    OUTPUTS: Factor(("y-and-indices", "y-alone")),
+    "index_axis": ("whole", "image", "plane"),
+    "activation": ("none", *(function.value.lower() for function in Function)),
+    "dtype": NAMES,
+    "values": _VALUES,
 }
-"""Every factor, in the order of ids and reports. Where several bins apply, the functions below decide which wins."""
+"""The bins of every factor. Where several apply, the functions below decide which wins."""
 
 
 def bins(case: Case) -> Bins:
-    """The bins of a case, all but that of ``outputs``; none if its document excludes it."""
+    """The bins of a case; none if its document excludes it."""
     if not isinstance(case.resolved, Pooling):
         return {}
     pooling, document = case.resolved, case.specification
@@ -107,7 +94,7 @@ def bins(case: Case) -> Bins:
         "dtype": core.dtype.name,
         "values": values(core) if core.size else "",
     }
-    return {name: names[name] for name, factor in FACTORS.items() if names.get(name) in factor.bins}
+    return {factor: names[factor] for factor, allowed in BINS.items() if names.get(factor) in allowed}
 
 
 def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
@@ -165,7 +152,6 @@ def _rest(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> str:
 
 
 _WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_FLOATS_ONLY = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction"})
 
 
 def values(X: np.ndarray) -> str:
@@ -195,12 +181,3 @@ _APPLIES: Mapping[str, Callable[[np.ndarray, np.dtype], bool | np.bool_]] = {
     "distinct": lambda planes, _: all(len(np.unique(plane)) == plane.size for plane in planes),
 }
 """Whether a bin applies to the planes of X, a row each, in float64 if X is of floats."""
-
-
-def has(dtype: str, name: str) -> bool:
-    """Whether a tensor of the dtype can be in this bin of ``values``."""
-    if name == "wide":
-        return dtype in _WIDE
-    if name == "negative":
-        return not dtype.startswith("uint")
-    return name not in _FLOATS_ONLY or dtype in FLOATS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from maxpool_check.corpus.bins import OUTPUTS, Bins, bins
+from maxpool_check.corpus.bins import Bins, bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, describe, first_of
 from maxpool_check.specifications.clauses import clauses, clauses_of
@@ -13,14 +13,14 @@ BY_BINS = "by-bins"
 """What a case file writes as ``covers`` for the clauses that follow from the bins of each case."""
 
 
-_WANTED = {("Y",): "y-alone", ("Y", "Indices"): "y-and-indices", ("Indices",): "indices-alone"}
-"""What clauses call the outputs of a case. Only a graph of several nodes has Indices alone: they are no bin of the factor."""
+OUTPUTS = {("Y",): "y-alone", ("Y", "Indices"): "y-and-indices", ("Indices",): "indices-alone"}
+"""What clauses call the outputs of a case, under the factor ``outputs``. Only a graph of several nodes has Indices alone."""
 
 
 def clauses_by_rule(case: Case) -> tuple[str, ...]:
     """The clauses of its document that a case is about by its bins; none if the document excludes the case."""
     found = bins(case)
-    return matching(case.spec, {**found, OUTPUTS: _WANTED[case.outputs]}) if found else ()
+    return matching(case.spec, {**found, "outputs": OUTPUTS[case.outputs]}) if found else ()
 
 
 def matching(document: str, found: Bins) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""A case, a kind of divergence, a document or the coverage of a run, explained: drawings, reference results, pages."""
+"""A case, a kind of divergence or a document, explained: drawings, reference results, pages."""

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.space import Drawn
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, name_of
-from maxpool_check.reference.geometry import AutoPad
+from maxpool_check.reference.geometry import Axis
 from maxpool_check.results.outcomes import Accepted, Inferred, Outcome, Returned
 from maxpool_check.results.variants import Variant
-from maxpool_check.specifications.roles import RoundingType
+from maxpool_check.specifications.roles import attributes_for
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets.mistakes import in_message, unknown_in_ready
 from maxpool_check.targets.protocol import outcome_of, parsed
@@ -43,18 +42,15 @@ class ProtocolStep:
 
 def plain_case(document: Specification, dtype: str, axes: int) -> Case:
     """A case of windows of two cells on each of so many axes, with different values in a mixed order."""
-    kernel, ones, zeros = (2,) * axes, (1,) * axes, (0,) * axes
-    sizes = tuple(range(3, 3 + axes))
-    drawn = Drawn(sizes, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
+    sizes = range(3, 3 + axes)
+    attributes = next(attributes_for(document, tuple(Axis(size, 2, 1, 1, 0, 0, size - 1) for size in sizes)))
     shape = document.layout.arranged((1, document.channel_multiple, *sizes))
     count = math.prod(shape)
     # 7 and the sizes have no common divisor up to four axes.
     X = (1 + np.arange(count) * 7 % count % 100).astype(NUMPY[dtype]).reshape(shape)
     outputs = ("Y", "Indices") if document.indices else ("Y",)
     title = f"Windows of two cells over {axes} axes of {dtype}"
-    return Case(
-        f"{dtype}-{axes}d", document.name, Recipe.of(X), drawn.attributes(document), outputs, document.policies, title
-    )
+    return Case(f"{dtype}-{axes}d", document.name, Recipe.of(X), attributes, outputs, document.policies, title)
 
 
 def ready_keys(message: Mapping[str, Any], mistakes: list[tuple[str, str]], lines: Lines) -> Iterator[ProtocolStep]:

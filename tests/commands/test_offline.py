@@ -82,7 +82,7 @@ def offline(cli, tmp_path, index):
     return run
 
 
-@pytest.mark.parametrize("name", ["run", "coverage", "explain"])
+@pytest.mark.parametrize("name", ["run", "explain"])
 def test_an_environment_that_is_missing_is_named_and_how_to_make_it(offline, small, name):
     arguments = {"explain": ["small:ordinary", "-p"]}.get(name, [])
     done = offline(name, *arguments, small, "-t", "onnxruntime==1.17.3", "--offline")

@@ -1,4 +1,4 @@
-"""``fuzz`` and ``generate`` from a range of seeds, in several processes and on a cluster."""
+"""``fuzz`` from a range of seeds, in several processes and on a cluster."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_the_installed_runtime_in_two_processes(cli, tmp_path):
 
 
 @pytest.mark.long
-def test_a_cluster_finds_and_generates_the_same(process, kernel_target, tmp_path, cluster):
+def test_a_cluster_finds_the_same(process, kernel_target, tmp_path, cluster):
     dask = ("--dask", cluster.scheduler_address)
     pids = [worker.pid for worker in cluster.workers.values()]
     for here, there in (("3..4", "3..4"), ("3", "3..3")):
@@ -74,13 +74,6 @@ def test_a_cluster_finds_and_generates_the_same(process, kernel_target, tmp_path
         )
         assert found(folders[1])
     assert eventually(lambda: not children(*pids))
-    for seeds, options in (("3..5", ()), ("3..5", dask)):
-        done = process(
-            "generate", "--spec", "xmos-maxpool2d", "--seed", seeds, "-o", tmp_path / f"g{len(options)}", *options
-        )
-        assert done.code == 0
-    assert found(tmp_path / "g0") == found(tmp_path / "g2")
-    assert len(found(tmp_path / "g0")) == 3
 
 
 def test_what_was_found_before_is_new_from_no_seed(cli, kernel_target, tmp_path):
@@ -124,17 +117,6 @@ def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, kernel_t
     assert 0 < int(first) < int(last) == 9999
     assert out.splitlines()[-1].startswith("INCOMPLETE ")
     assert all_end(started)
-
-
-def test_a_process_that_is_lost_ends_the_generating_and_names_the_seeds(begun, tmp_path):
-    process = begun("generate", "--spec", "xmos-maxpool2d", "--seed", "0..9999", "-j", "2", "-o", tmp_path / "new")
-    assert eventually(lambda: found(tmp_path / "new") and len(children(process.pid)) >= 2)
-    # The first is that of multiprocessing itself.
-    os.kill(max(children(process.pid)), signal.SIGKILL)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 3, err
-    written = len(found(tmp_path / "new"))
-    assert f"Error: not written: seeds {written}..9999; the worker processes are gone" in err
 
 
 HANGING = """
@@ -185,55 +167,29 @@ def test_the_processes_end_with_the_command_that_started_them(begun, kernel_targ
     assert all_end(started)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_generated_files_are_those_of_their_seeds(cli, tmp_path, jobs):
-    folder = tmp_path / "new" / "folder"
-    done = cli("generate", "--spec", "xmos-maxpool2d", "--strength", "1", "--seed", "8..10", "-j", jobs, "-o", folder)
-    assert (done.code, done.out) == (0, "")
-    assert found(folder) == {
-        f"xmos-maxpool2d-strength-1-seed-{seed}.yaml": cli(
-            "generate", "--spec", "xmos-maxpool2d", "--strength", "1", "--seed", seed
-        ).out
-        for seed in (8, 9, 10)
-    }
-    assert [line.rpartition("-")[2] for line in done.err.splitlines()] == ["8.yaml", "9.yaml", "10.yaml"]
-    assert cli("lint", folder).code == 0
-
-
-USAGE = [
-    (["--seed", "3..1"], "write 1..3"),
-    (["--seed", "1.."], "'1..' is neither a seed"),
-    (["--seed", "x"], "'x' is neither a seed"),
-    (["--seed", "5", "-j", "4"], "--seed 5 is one"),
-    (["--dask", "tcp://127.0.0.1:1"], "--seed 0 is one"),
-    (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "words"), USAGE)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--seed", "3..1"], "write 1..3"),
+        (["--seed", "1.."], "'1..' is neither a seed"),
+        (["--seed", "x"], "'x' is neither a seed"),
+        (["--seed", "5", "-j", "4"], "--seed 5 is one"),
+        (["--dask", "tcp://127.0.0.1:1"], "--seed 0 is one"),
+        (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
+    ],
+)
 def test_wrong_options_of_fuzz(cli, kernel_target, tmp_path, arguments, words):
     done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), *arguments)
     assert done.code == 2
     assert words in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [*USAGE, (["--seed", "0..1"], "-o DIR"), (["--seed", "0..1", "-o", "/dev/null"], "cannot write to /dev/null")],
-)
-def test_wrong_options_of_generate(cli, arguments, words):
-    done = cli("generate", "--spec", "xmos-maxpool2d", *arguments)
-    assert done.code == 2
-    assert words in done.err
-
-
-@pytest.mark.parametrize("command", [["fuzz"], ["generate", "--spec", "xmos-maxpool2d"]])
 @pytest.mark.long
-def test_a_scheduler_that_is_not_there(process, tmp_path, command):
+def test_a_scheduler_that_is_not_there(process, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    done = process(*command, "--seed", "0..1", "--dask", address, "-o", tmp_path / "out")
+    done = process("fuzz", "--seed", "0..1", "--dask", address, "-o", tmp_path / "out")
     assert done.code == 3
     assert f"the dask scheduler {address} cannot be reached" in done.err
     assert "Traceback" not in done.err

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import FACTORS, bins, has, values
+from maxpool_check.corpus.bins import bins, values
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, highest, lowest
 
@@ -93,12 +93,3 @@ def test_the_ends_of_a_dtype(name):
     assert values(ends[[0, 0]].reshape(1, 1, 2)) == "lowest"
     if name not in FLOATS and dtype.itemsize > 1:
         assert values(ends[[1, 1, 1]].reshape(1, 1, 3) - np.array([0, 1, 2], dtype)) == "wide"
-
-
-def test_what_a_dtype_can_have():
-    assert {name for name in FACTORS["values"].bins if not has("uint8", name)} == {
-        "negative", "wide", "fraction", "neg-inf", "all-neg-inf", "inf", "zeros", "subnormal", "nan", "nan-planes",
-    }  # fmt: skip
-    assert {name for name in FACTORS["values"].bins if not has("float16", name)} == {"wide"}
-    assert has("int64", "wide")
-    assert not has("int8", "wide")

@@ -8,28 +8,24 @@ from itertools import combinations, product
 
 import pytest
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS, bins, geometric
+from maxpool_check.corpus.bins import BINS, bins, geometric
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.generating import generate, written
-from maxpool_check.corpus.space import MOST_AXES, Drawn, pooling, space
 from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import AutoPad
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.roles import Role, RoundingType, meanings
 from tests.conftest import CASES, ROOT, environment, shipped
+from tests.generating.documents import NAMES, generate, written
+from tests.generating.space import Drawn, has, pooling, space
 from tests.reference.test_equivalence import assert_same
 
-# One document of each kind; the other versions of ONNX's and OpenVINO's differ from these in few attributes.
 USUAL = ("onnx-22", "sonnx", "xmos-maxpool2d")
-EVERY = [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in sorted(SPECIFICATIONS)]
+EVERY = [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
 
 
-@cache
-def text_of(name):
-    return written(name, 2, 0)
+text_of = cache(written)
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -37,7 +33,7 @@ def generated(request, tmp_path_factory):
     """The name of a document, the cases of its file, read again, and the bins that each was drawn for by its id."""
     path = tmp_path_factory.mktemp(request.param) / f"{request.param}.yaml"
     path.write_text(text_of(request.param))
-    return request.param, collect([path]).cases, {entry.id: entry.bins for entry in generate(request.param, 2, 0)}
+    return request.param, collect([path]).cases, {entry.id: entry.bins for entry in generate(request.param)}
 
 
 def short(case):
@@ -56,7 +52,7 @@ def test_every_possible_pair_is_in_some_case(generated):
     name, cases, _ = generated
     seen = {pair for case in cases for pair in combinations(sorted(bins(case).items()), 2)}
     allowed = space(name)
-    factors = sorted(set(allowed.factors) - {OUTPUTS})
+    factors = sorted(allowed.factors)
     missing = [
         pair
         for first, second in combinations(factors, 2)
@@ -82,24 +78,22 @@ def test_every_case_is_valid_and_both_references_agree(generated):
             assert_same(outputs, definition.evaluate(X, pooling_of_case))
 
 
-def test_ids_and_titles_are_the_bins_alone(generated):
-    name, cases, drawn = generated
+def test_no_case_is_there_twice(generated):
+    _, cases, _ = generated
     assert len({case.sha256 for case in cases}) == len(cases)
-    # Another seed draws other cases; one with the same bins has the same name.
-    others = {entry.id: entry.bins for entry in generate(name, 2, 1)}
-    assert others.keys() != drawn.keys()
-    assert all(others[id_] == drawn[id_] for id_ in others.keys() & drawn.keys())
 
 
-def test_three_at_a_time():
-    allowed = space("xmos-maxpool2d")
-    rows = [entry.bins for entry in generate("xmos-maxpool2d", 3, 0)]
-    seen = {triple for row in rows for triple in combinations(row.items(), 3)}
-    assert set(allowed.combinations(3)) == seen
+def test_what_a_dtype_can_have():
+    assert {name for name in BINS["values"] if not has("uint8", name)} == {
+        "negative", "wide", "fraction", "neg-inf", "all-neg-inf", "inf", "zeros", "subnormal", "nan", "nan-planes",
+    }  # fmt: skip
+    assert {name for name in BINS["values"] if not has("float16", name)} == {"wide"}
+    assert has("int64", "wide")
+    assert not has("int8", "wide")
 
 
 def test_the_same_bytes_whatever_the_order_of_sets():
-    code = "import sys; from maxpool_check.corpus.generating import written; sys.stdout.write(written('onnx-1', 2, 7))"
+    code = "import sys; from tests.generating.documents import written; sys.stdout.write(written('xmos-maxpool2d'))"
     texts = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT,
@@ -107,7 +101,7 @@ def test_the_same_bytes_whatever_the_order_of_sets():
         ).stdout
         for seed in ("1", "2")
     }  # fmt: skip
-    assert texts == {written("onnx-1", 2, 7)}
+    assert texts == {text_of("xmos-maxpool2d")}
 
 
 def any_geometry(chance, document):
@@ -141,9 +135,7 @@ def test_nothing_that_a_geometry_has_is_called_impossible(name):
         if resolved is None or any(not axis.window(i) for axis in resolved.geometry for i in range(axis.output)):
             continue
         named = geometric(resolved.geometry, drawn.auto_pad, drawn.rounding).items()
-        described = [
-            (factor, bin_) for factor, bin_ in named if factor in allowed.factors and bin_ in FACTORS[factor].bins
-        ]
+        described = [(factor, bin_) for factor, bin_ in named if factor in allowed.factors and bin_ in BINS[factor]]
         seen.update(combinations(described, 2))
     assert len(seen) > 30
     assert [pair for pair in seen if not allowed.possible(dict(pair))] == []
@@ -151,10 +143,10 @@ def test_nothing_that_a_geometry_has_is_called_impossible(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_that_the_corpus_has_is_called_impossible(name):
-    cases, allowed = {}, space(name, MOST_AXES)
+    cases, allowed = {}, space(name)
     for case in shipped().cases:
-        # The bins of graphs are another table's.
-        if case.spec != name or not case.context.is_alone:
+        # Graphs have other factors, and generated cases at most three axes.
+        if case.spec != name or not case.context.is_alone or case.X.ndim > 5:
             continue
         if not isinstance(case.resolved, Pooling):
             assert bins(case) == {}
@@ -166,11 +158,8 @@ def test_nothing_that_the_corpus_has_is_called_impossible(name):
     assert [(case, pair) for pair, case in cases.items() if not allowed.possible(dict(pair))] == []
 
 
-@pytest.mark.parametrize(
-    "path", [CASES / f"generated/{name}.yaml" for name in EVERY if (CASES / f"generated/{name}.yaml").exists()],
-    ids=lambda path: path.stem,
-)  # fmt: skip
-def test_the_committed_files_are_what_their_first_line_makes(path):
-    assert path.read_text().startswith(f"# maxpool-check generate --spec {path.stem} --strength 2 --seed 0\n")
-    assert path.read_text() == text_of(path.stem)
+@pytest.mark.parametrize("name", EVERY)
+def test_the_committed_files_are_what_the_tool_writes(name):
+    path = CASES / f"generated/{name}.yaml"
+    assert path.read_text() == text_of(name)
     assert path.stat().st_size < 300_000

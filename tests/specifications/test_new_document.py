@@ -126,19 +126,6 @@ def test_drawn_cases_use_all_attributes_and_are_excluded_where_they_must_be(docu
     assert all(isinstance(case.resolved, Refused) for case in excluded)
 
 
-def test_generate_and_coverage(tmp_path):
-    path = tmp_path / "tosa-1.yaml"
-    assert execute("generate", "--spec", "tosa-1", "-o", path)[0] == 0
-    cases = collect([path]).cases
-    assert len(cases) > 50
-    assert all(isinstance(case.resolved, Pooling) for case in cases)
-    assert {"pad", "kernel", "stride"} == {name for case in cases for name in case.attributes}
-    code, output = execute("coverage", path, "-t", KERNEL, "--spec", "tosa-1")
-    assert code == 0
-    bins, possible = output.partition("tosa-1  ")[2].split()[:3:2]
-    assert bins == possible
-
-
 def test_documents(corpus):
     code, output = execute("documents", corpus)
     assert code == 0

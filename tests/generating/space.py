@@ -5,42 +5,34 @@ geometry counts under the bins it has there; every other bin is tried, too. Bins
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
-from itertools import combinations, product
+from itertools import product
 from operator import and_
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS, geometric, has
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.reference import dtypes
+from maxpool_check.corpus.bins import BINS, geometric
+from maxpool_check.reference.dtypes import FLOATS, NAMES
 from maxpool_check.reference.geometry import AutoPad, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Function, Pooling
-from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
+from maxpool_check.specifications import specification
 from maxpool_check.specifications.roles import NotExpressible, Role, RoundingType, attributes_of_roles, meanings
 from maxpool_check.specifications.specification import Specification
 
 Sizes = tuple[int, ...]
+Meanings = Mapping[Role, Any]
 
 GEOMETRIC = ("rank", "kernel", "stride", "dilation", "pads", "auto_pad", "rounding")
 """The factors that a geometry decides."""
 
-GENERATED_AXES, MOST_AXES = 3, 5
-"""The most spatial axes of generated cases, and of a bin: many runtimes have no more than three."""
+MOST_AXES = 3
+"""Many runtimes have no more spatial axes."""
 
 PLANE = range(4, 101)
 """The cells of a plane: room for values that differ, and not more than a geometry needs."""
-
-_ALTERNATING = (1, 2, 1, 2, 1)
-
-Together = tuple[tuple[str, str], ...]
-"""Some factors, each with a bin, in the order of :data:`~maxpool_check.corpus.bins.FACTORS`."""
 
 SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "batch": {"1": (1,), "many": (2,)},
@@ -48,7 +40,7 @@ SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 }
 """The sizes that stand for a bin: the first that a document allows."""
 
-BESIDE_GEOMETRY: Mapping[str, Mapping[str, Mapping[Role, Any]]] = {
+BESIDE_GEOMETRY: Mapping[str, Mapping[str, Meanings]] = {
     "storage_order": {"row": {}, "column": {Role.STORAGE_ORDER: StorageOrder.COLUMN_MAJOR}},
     "index_type": {"int64": {}, "int32": {Role.INDEX_TYPE: "int32"}},
     "index_axis": {"whole": {}, "image": {Role.INDEX_AXIS: 1}, "plane": {Role.INDEX_AXIS: 2}},
@@ -75,7 +67,7 @@ class Drawn:
     auto_pad: AutoPad
     rounding: RoundingType
 
-    def attributes(self, document: Specification, more: Mapping[Role, Any] = MappingProxyType({})) -> dict[str, Any]:
+    def attributes(self, document: Specification, more: Meanings = MappingProxyType({})) -> dict[str, Any]:
         """The document's attributes, in the order of generated files; ``more`` is what they mean beside the geometry.
 
         Where the document has a number of windows, as many as fit between the pads. Raises :class:`NotExpressible`.
@@ -97,42 +89,12 @@ class Drawn:
         return dict(sorted(attributes.items(), key=lambda entry: order.index(document.attributes[entry[0]].role)))
 
 
-def smallest_geometry(document: Specification) -> Drawn:
-    """One window of two cells, which are all of X; over two spatial axes, where the document has them."""
-    rank = max((rank for rank in document.ranks if rank <= 2), default=document.ranks[0])
-    kernel, ones, zeros = (*(1,) * (rank - 1), 2), (1,) * rank, (0,) * rank
-    return Drawn(kernel, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
-
-
-def smallest(language: str) -> Case:
-    """A case of one window of two cells, to see whether a target returns anything; ``language``: what the target takes.
-
-    A language that is no document stands for the default one.
-    """
-    document = specification(language if language in SPECIFICATIONS else DEFAULT)
-    drawn = smallest_geometry(document)
-    shape = document.layout.arranged((1, document.channel_multiple, *drawn.sizes))
-    dtype = dtypes.NUMPY["float32" if "float32" in document.dtypes else document.dtypes[0]]
-    required = {
-        name: value
-        for name, value in drawn.attributes(document).items()
-        if value != document.attributes[name].default_for(len(drawn.sizes))
-    }
-    X = np.arange(1, 1 + math.prod(shape)).astype(dtype).reshape(shape)
-    title = "A window of two cells"
-    return Case("smallest", document.name, Recipe.of(X), required, ("Y",), document.policies, title)
-
-
-Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
-"""Geometries by their bins of :data:`GEOMETRIC`, in that order."""
-
-
 def pooling(
     document: Specification,
     drawn: Drawn,
     dtype: str,
     batch_and_channels: tuple[int, int] | None = None,
-    more: Mapping[Role, Any] = MappingProxyType({}),
+    more: Meanings = MappingProxyType({}),
 ) -> Pooling | None:
     """The pooling of a geometry, None if the document excludes it; ``more`` is what the attributes mean beside it."""
     shape = document.layout.arranged((*(batch_and_channels or (1, document.channel_multiple)), *drawn.sizes))
@@ -143,12 +105,14 @@ def pooling(
     return resolved if isinstance(resolved, Pooling) else None
 
 
-def catalogue(document: Specification, dtype: str, most_axes: int) -> Catalogue:
+Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
+"""Geometries by their bins of :data:`GEOMETRIC`, in that order."""
+
+
+def _catalogue(document: Specification, dtype: str) -> Catalogue:
     """The small geometries of a document, without windows larger than the padded input, or without a cell of X."""
     by_bins: dict[tuple[str, ...], dict[Drawn, None]] = {}
-    # A document that has three spatial axes may have more: its pooling decides.
-    ranks = [rank for rank in range(1, most_axes + 1) if min(rank, GENERATED_AXES) in document.ranks]
-    for drawn in _menu(document, ranks):
+    for drawn in _menu(document):
         resolved = pooling(document, drawn, dtype) if math.prod(drawn.sizes) in PLANE else None
         if resolved is None or resolved.has_large_pads or resolved.has_empty_windows:
             continue
@@ -159,16 +123,16 @@ def catalogue(document: Specification, dtype: str, most_axes: int) -> Catalogue:
     return {bins: tuple(geometries) for bins, geometries in by_bins.items()}
 
 
-def _menu(document: Specification, ranks: Sequence[int]) -> Iterator[Drawn]:
+def _menu(document: Specification) -> Iterator[Drawn]:
     roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
-    for rank in ranks:
-        ones, twos = (1,) * rank, (2,) * rank
-        dilations = [ones, twos, _ALTERNATING[:rank]] if rank > 1 else [ones, twos]
-        if Role.DILATION not in document.roles:
-            dilations = [ones]
-        others = [(4,)] if rank == 1 else [(2, 3, 2, 1, 1)[:rank], (3, 1, 2, 1, 1)[:rank]]
+    for rank in range(1, MOST_AXES + 1):
+        if rank not in document.ranks:
+            continue
+        ones, twos, alternating = (1,) * rank, (2,) * rank, (1, 2, 1)[:rank]
+        dilations = dict.fromkeys([ones, twos, alternating] if Role.DILATION in document.roles else [ones])
+        others = [(4,)] if rank == 1 else [(2, 3, 2)[:rank], (3, 1, 2)[:rank]]
         for kernel in [ones, twos, (3,) * rank, *others]:
-            strides = sorted({ones, twos, kernel, (max(kernel) + 1,) * rank, _ALTERNATING[:rank]})
+            strides = sorted({ones, twos, kernel, (max(kernel) + 1,) * rank, alternating})
             for stride, dilation, (auto_pad, begin, end) in product(strides, dilations, _pads(document, kernel)):
                 for sizes, rounding in product(_sizes(kernel, stride, dilation, begin, end), roundings):
                     yield Drawn(sizes, kernel, stride, dilation, begin, end, auto_pad, rounding)
@@ -176,13 +140,12 @@ def _menu(document: Specification, ranks: Sequence[int]) -> Iterator[Drawn]:
 
 def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Sizes, Sizes]]:
     rank = len(kernel)
+    zeros, ones, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0)[:rank], (1, 0, 1)[:rank]
     if Role.START in document.roles:
-        crops = ((0,) * rank, (-1,) * rank, (0, -1, 0)[:rank])
+        crops = (zeros, (-1,) * rank, (0, -1, 0)[:rank])
         for begin, end in product(crops, crops):
             yield AutoPad.EXPLICIT, begin, end
         return
-    auto_pads = meanings(document, Role.AUTO_PAD)
-    zeros, ones, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0, 1, 0)[:rank], (1, 0, 1, 0, 1)[:rank]
     most = tuple(size - 1 for size in kernel)
     begins_and_ends = [
         (zeros, zeros), (ones, ones), (axes, axes), (others, others), (ones, zeros), (zeros, ones), (axes, others),
@@ -193,7 +156,7 @@ def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Siz
             yield AutoPad.EXPLICIT, begin, end
     # In the order of the bins, which generated cases depend on.
     for auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER, AutoPad.VALID):
-        if auto_pad in auto_pads:
+        if auto_pad in meanings(document, Role.AUTO_PAD):
             yield auto_pad, zeros, zeros
 
 
@@ -207,6 +170,19 @@ def _sizes(kernel: Sizes, stride: Sizes, dilation: Sizes, begin: Sizes, end: Siz
             sizes.append(tuple(n + windows * s + more for n, s in zip(fits, stride, strict=True)))
         sizes.append((sizes[-3][0] + 1, *sizes[-3][1:]))
     return list(dict.fromkeys(sizes))
+
+
+_WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+_FLOATS_ONLY = ("nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction")
+
+
+def has(dtype: str, name: str) -> bool:
+    """Whether a tensor of the dtype can be in this bin of ``values``."""
+    if name == "wide":
+        return dtype in _WIDE
+    if name == "negative":
+        return not dtype.startswith("uint")
+    return name not in _FLOATS_ONLY or dtype in FLOATS
 
 
 @dataclass(frozen=True)
@@ -233,22 +209,14 @@ class Space:
         candidates = [self._having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
         return reduce(and_, candidates, -1) != 0
 
-    def combinations(self, strength: int) -> Iterator[Together]:
-        """Every possible combination of bins of so many factors."""
-        for names in combinations(self.factors, strength):
-            for chosen in product(*(self.factors[name] for name in names)):
-                together = tuple(zip(names, chosen, strict=True))
-                if self.possible(dict(together)):
-                    yield together
-
-    def drawn(self, together: Mapping[str, str]) -> tuple[Drawn, ...]:
+    def drawn(self, together: Mapping[str, str]) -> list[Drawn]:
         """The geometries with these bins, one of each factor that varies."""
-        return tuple(
+        return [
             drawn
             for bins, geometries in self.geometries.items()
             if all(together.get(name, bin_) == bin_ for name, bin_ in zip(GEOMETRIC, bins, strict=True))
             for drawn in geometries
-        )
+        ]
 
     @cached_property
     def _having(self) -> Mapping[tuple[str, str], int]:
@@ -261,34 +229,32 @@ class Space:
 
 
 @cache
-def space(name: str, most_axes: int = GENERATED_AXES) -> Space:
-    """The space of a document: every bin is tried, and what the document excludes is left out.
-
-    ``most_axes`` limits the spatial axes, to that of generated cases by default.
-    """
+def space(name: str) -> Space:
+    """The space of a document: every bin is tried, and what the document excludes is left out."""
     document = specification(name)
-    drawn = smallest_geometry(document)
-    accepted = tuple(dtype for dtype in dtypes.NAMES if dtype in document.dtypes)
+    dtypes = tuple(dtype for dtype in NAMES if dtype in document.dtypes)
+    ones, zeros = (1,) * min(document.ranks), (0,) * min(document.ranks)
+    kernel = (*ones[1:], 2)
+    smallest = Drawn(kernel, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
 
-    def is_allowed(more: Mapping[Role, Any], batch: int = 1, channels: int = document.channel_multiple) -> bool:
-        shape = (batch, channels, *drawn.sizes)
+    def is_allowed(more: Meanings, batch: int = 1, channels: int = document.channel_multiple) -> bool:
+        shape = (batch, channels, *smallest.sizes)
         # A document of single images has no other batch.
         is_kept = document.layout.sizes(document.layout.arranged(shape)) == shape
-        return is_kept and pooling(document, drawn, accepted[0], (batch, channels), more) is not None
+        return is_kept and pooling(document, smallest, dtypes[0], (batch, channels), more) is not None
 
-    geometries = catalogue(document, accepted[0], most_axes)
-    sizes: dict[tuple[str, str], int] = {}
-    allowed = {"dtype": accepted, OUTPUTS: FACTORS[OUTPUTS].bins if document.indices else ()}
-    for factor, choices in SIZES.items():
-        for bin_, candidates in choices.items():
-            fitting = [size for size in candidates if is_allowed({}, **{factor: size})]
-            sizes |= {(factor, bin_): fitting[0]} if fitting else {}
-        allowed[factor] = tuple(bin_ for bin_ in choices if (factor, bin_) in sizes)
-    for number, factor in enumerate(GEOMETRIC):
-        present = {bins[number] for bins in geometries}
-        allowed[factor] = tuple(bin_ for bin_ in FACTORS[factor].bins if bin_ in present)
+    geometries = _catalogue(document, dtypes[0])
+    sizes = {
+        (factor, bin_): next(size for size in candidates if is_allowed({}, **{factor: size}))
+        for factor, choices in SIZES.items()
+        for bin_, candidates in choices.items()
+        if any(is_allowed({}, **{factor: size}) for size in candidates)
+    }
+    allowed = {factor: {bin_ for name, bin_ in sizes if name == factor} for factor in SIZES}
+    allowed |= {factor: {bins[number] for bins in geometries} for number, factor in enumerate(GEOMETRIC)}
     for factor, roles in BESIDE_GEOMETRY.items():
-        allowed[factor] = tuple(bin_ for bin_, more in roles.items() if is_allowed(more))
-    allowed["values"] = tuple(bin_ for bin_ in FACTORS["values"].bins if any(has(dtype, bin_) for dtype in accepted))
-    factors = {factor: allowed[factor] for factor in FACTORS if len(allowed[factor]) > 1}
-    return Space(document, factors, accepted, sizes, geometries)
+        allowed[factor] = {bin_ for bin_, more in roles.items() if is_allowed(more)}
+    allowed["dtype"] = set(dtypes)
+    allowed["values"] = {bin_ for bin_ in BINS["values"] if any(has(dtype, bin_) for dtype in dtypes)}
+    factors = {factor: tuple(bin_ for bin_ in bins if bin_ in allowed[factor]) for factor, bins in BINS.items()}
+    return Space(document, {name: bins for name, bins in factors.items() if len(bins) > 1}, dtypes, sizes, geometries)

@@ -1,7 +1,6 @@
-"""Cases by a covering array: every possible combination of bins of so many factors is in some case.
+"""Cases of one document by a covering array: every possible pair of bins is in some case.
 
-The array is made by covertable. A row contains the bins of a case; its geometry and its values are drawn from them. The
-same arguments give the same text, byte for byte.
+The array is made by covertable. A row contains the bins of a case; its geometry and its values are drawn from them.
 """
 
 import math
@@ -15,13 +14,26 @@ import covertable
 import numpy as np
 import yaml
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
-from maxpool_check.corpus.clauses import BY_BINS
+from maxpool_check.corpus.bins import Bins, values
 from maxpool_check.corpus.random_tensors import stream
-from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
 from maxpool_check.corpus.tensors import recipe
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.specifications.roles import Role
+from tests.generating.space import BESIDE_GEOMETRY, Space, space
+
+NAMES = ("onnx-22", "sonnx", "openvino-14", "ort-nhwc-11", "ngraph-0", "xmos-maxpool2d")
+
+_PREFIXED = ("batch", "channels", "kernel", "stride", "dilation", "pads", "index_type", "index_axis", "activation")
+"""The factors whose first letter precedes a bin in an id; that of ``batch`` is ``n``."""
+_USUAL = {
+    **dict.fromkeys(("batch", "channels", "dilation"), "1"),
+    "pads": "0",
+    "auto_pad": "explicit",
+    "storage_order": "row",
+    "index_type": "int64",
+    "index_axis": "whole",
+    "activation": "none",
+}
+"""The bin that ids and titles omit, by factor."""
 
 _CELLS = 200
 """A tensor has no more cells, where its bins allow that."""
@@ -34,7 +46,7 @@ _TRIES = 1000
 
 @dataclass(frozen=True)
 class Generated:
-    """A case as it is written, and the bins it was drawn for, all but that of ``outputs``."""
+    """A case as it is written, and the bins it was drawn for."""
 
     id: str
     title: str
@@ -43,49 +55,51 @@ class Generated:
     bins: Bins
 
 
-def generate(name: str, strength: int, seed: int) -> list[Generated]:
-    """The cases of a document, in the order of their ids. ``strength`` factors at a time are covered."""
+def generate(name: str) -> list[Generated]:
+    """The cases of a document, in the order of their ids."""
     allowed = space(name)
-    return sorted((_case(allowed, row, seed) for row in _array(allowed, strength, seed)), key=lambda case: case.id)
+    factors = {factor: list(bins) for factor, bins in allowed.factors.items()}
 
-
-def written(name: str, strength: int, seed: int) -> str:
-    """The cases as a case file."""
-    cases = generate(name, strength, seed)
-    what = {1: "bin", 2: "pair of bins"}.get(strength, f"combination of bins of {strength} factors")
-    title = space(name).document.title
-    head = [
-        f"# maxpool-check generate --spec {name} --strength {strength} --seed {seed}",
-        "# Written by this command; not to be edited.",
-        f"spec: {name}",
-        f"about: Every {what} that {title} allows, in some case. An id and a title name what is not usual.",
-        f"defaults: {{covers: {BY_BINS}}}",
-        "cases:",
-    ]
-    entries = [
-        f"  - id: {case.id}\n    title: {case.title}\n"
-        f"    input: {flow(case.input)}\n    attributes: {flow(case.attributes)}"
-        for case in cases
-    ]
-    return "\n".join([*head, *entries]) + "\n"
-
-
-def _array(allowed: Space, strength: int, seed: int) -> list[Bins]:
-    factors = {name: list(bins) for name, bins in allowed.factors.items() if name != OUTPUTS}
-
-    def holds(row: Mapping[str, str]) -> bool | None:
+    def is_possible(row: Bins) -> bool | None:
         # None: a row that is not complete can still become one.
         return (True if len(row) == len(factors) else None) if allowed.possible(row) else False
 
-    constraint = {"operator": "fn", "requires": [], "evaluate": holds}
-    rows: list[Bins] = covertable.make(factors, strength=strength, salt=str(seed), constraints=[constraint])
-    return [{name: row[name] for name in factors} for row in rows]
+    constraint = {"operator": "fn", "requires": [], "evaluate": is_possible}
+    rows: list[Bins] = covertable.make(factors, strength=2, salt="0", constraints=[constraint])
+    cases = [_case(allowed, {factor: row[factor] for factor in factors}) for row in rows]
+    return sorted(cases, key=lambda case: case.id)
 
 
-def _case(allowed: Space, row: Bins, seed: int) -> Generated:
-    unusual = {factor: bin_ for factor, bin_ in row.items() if bin_ != FACTORS[factor].usual}
-    name = "-".join(FACTORS[factor].prefix + bin_ for factor, bin_ in unusual.items())
-    case_seed = zlib.crc32(f"{seed} {name}".encode())
+def written(name: str) -> str:
+    """The cases as a case file."""
+    title = space(name).document.title
+    about = f"Every pair of bins that {title} allows, in some case. An id and a title name what is not usual."
+    entries = [
+        f"  - id: {case.id}\n    title: {case.title}\n"
+        f"    input: {flow(case.input)}\n    attributes: {flow(case.attributes)}\n"
+        for case in generate(name)
+    ]
+    return head(name, about) + "".join(entries)
+
+
+def head(spec: str, about: str) -> str:
+    """The lines of a generated file in front of its cases."""
+    return (
+        "# python -m tests.generating\n# Written by this command; not to be edited.\n"
+        f"spec: {spec}\nabout: {about}\ndefaults: {{covers: by-bins}}\ncases:\n"
+    )
+
+
+def flow(value: Mapping[str, Any] | list[Any]) -> str:
+    """A map or a list on one line of YAML."""
+    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=math.inf).strip()
+
+
+def _case(allowed: Space, row: Bins) -> Generated:
+    unusual = {factor: bin_ for factor, bin_ in row.items() if bin_ != _USUAL.get(factor)}
+    letters = {factor: f"{'n' if factor == 'batch' else factor[0]}-" for factor in _PREFIXED}
+    name = "-".join(letters.get(factor, "") + bin_ for factor, bin_ in unusual.items())
+    seed = zlib.crc32(f"0 {name}".encode())
     batch, channels = (
         allowed.sizes[factor, row.get(factor, next(bin_ for name, bin_ in allowed.sizes if name == factor))]
         for factor in ("batch", "channels")
@@ -93,12 +107,15 @@ def _case(allowed: Space, row: Bins, seed: int) -> Generated:
     geometries = allowed.drawn(row)
     small = [drawn for drawn in geometries if batch * channels * math.prod(drawn.sizes) <= _CELLS]
     if small:
-        drawn = small[int(stream(case_seed, 1)[0] % np.uint64(len(small)))]
+        drawn = small[int(stream(seed, 1)[0] % np.uint64(len(small)))]
     else:
         drawn = min(geometries, key=lambda drawn: math.prod(drawn.sizes))
-    more: dict[Role, Any] = {}
-    for factor, choices in BESIDE_GEOMETRY.items():
-        more |= choices[row[factor]] if factor in row else {}
+    more = {
+        role: meaning
+        for factor, choices in BESIDE_GEOMETRY.items()
+        if factor in row
+        for role, meaning in choices[row[factor]].items()
+    }
     shape = (batch, channels, *drawn.sizes)
     titles = [
         bin_ if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {bin_}"
@@ -107,7 +124,7 @@ def _case(allowed: Space, row: Bins, seed: int) -> Generated:
     return Generated(
         id=name,
         title=", ".join(titles),
-        input=input_with(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, case_seed),
+        input=input_with(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, seed),
         attributes=drawn.attributes(allowed.document, more),
         bins=row,
     )
@@ -161,9 +178,3 @@ def _form(values_bin: str, shape: tuple[int, ...], layout: Layout, seed: int) ->
             {"at": list(layout.arranged(place)), "to": others[i % len(others)]} for i, place in enumerate(places)
         ]
     return fields
-
-
-def flow(value: Mapping[str, Any] | list[Any]) -> str:
-    """A map or a list on one line of YAML."""
-    plain = dict(value) if isinstance(value, Mapping) else value
-    return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=math.inf).strip()
