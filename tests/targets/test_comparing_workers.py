@@ -1,0 +1,85 @@
+"""Workers of the tool compare their outputs with the permitted ones: what is matched, and what a wrong worker comes to."""
+
+import sys
+
+import pytest
+
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.storage import read
+from tests.conftest import ROOT
+
+CASES = """\
+cases:
+  - id: $dtype-$kernel-$stride
+    matrix: {dtype: [float32, float64, int8, uint8], kernel: [1, 2, 3, 4], stride: [1, 2, 3, 4]}
+    input: {dtype: $dtype, shape: [1, 1, 6, 6], random: {seed: $kernel, values: distinct}}
+    attributes: {kernel_shape: [$kernel, $kernel], strides: [$stride, $stride]}
+"""
+
+
+@pytest.fixture
+def executions(tmp_path, cli):
+    """The exit code of a run, and its executions that are executed."""
+    (tmp_path / "cases.yaml").write_text(CASES)
+
+    def run(target):
+        done = cli("run", tmp_path, "-t", target, "-o", tmp_path / "record.jsonl", "-q")
+        stored = read(tmp_path / "record.jsonl").executions
+        return done.code, [each for each in stored if each.verdict is not Verdict.NOT_EXPRESSIBLE]
+
+    return run
+
+
+@pytest.fixture
+def liar(tmp_path):
+    """The target of ONNX Runtime whose worker lies."""
+
+    def target(name):
+        python = tmp_path / name
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/lying_workers.py" {name} "$@"\n')
+        python.chmod(0o755)
+        return f"onnxruntime?python={python}"
+
+    return target
+
+
+def test_most_outputs_are_matched_and_some_compared_in_full(executions):
+    code, executed = executions("onnxruntime")
+    in_full = [each for each in executed if not each.matched]
+    assert code == 0
+    assert {each.verdict for each in executed} == {Verdict.CONFORMS}
+    assert 0 < len(in_full) < len(executed) / 5
+    # By case, target and version, so that it is the same each time.
+    assert [(each.case, each.matched) for each in executions("onnxruntime")[1]] == [
+        (each.case, each.matched) for each in executed
+    ]
+
+
+def test_outputs_of_the_users_own_kernels_are_compared_in_full(executions, kernel_target):
+    code, executed = executions(kernel_target("right"))
+    assert code == 0
+    assert not any(each.matched for each in executed)
+
+
+def test_a_worker_that_always_says_match_breaks_the_protocol(executions, liar):
+    code, executed = executions(liar("says_match"))
+    errors = [each for each in executed if not each.matched]
+    assert code == 3
+    assert {each.verdict for each in errors} == {Verdict.ERROR}
+    assert all("the worker broke the protocol" in each.message for each in errors)
+
+
+def test_a_worker_that_hashes_other_bytes_than_it_returns_diverges(executions, liar):
+    code, executed = executions(liar("hashes_other_bytes"))
+    wrong = [each for each in executed if not each.matched]
+    assert code == 1
+    assert wrong
+    assert {each.verdict for each in wrong} == {Verdict.DIVERGES}
+
+
+def test_a_worker_that_dies_between_two_results_costs_one_request_each_time(executions, liar):
+    code, executed = executions(liar("dies_between_results"))
+    crashes = [each for each in executed if each.verdict is Verdict.CRASHES]
+    assert code == 1
+    assert len(crashes) > len(executed) / 10
+    assert {each.verdict for each in executed if each not in crashes} == {Verdict.CONFORMS}
