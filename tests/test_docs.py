@@ -18,9 +18,8 @@ from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
 from maxpool_check.docs import anchor, topics
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.interpretations import OBSERVABLE
-from maxpool_check.judging.kind_groups import MIXED, KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.judging.interpretations import MIXED, OBSERVABLE
+from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.reporting.model_report import ModelLabel, NodeState
 from maxpool_check.reporting.run_report import RunLabel

@@ -18,8 +18,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect, shows
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reproducing import bundle, others
 from maxpool_check.reproducing.bundle import Written

@@ -8,7 +8,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, Variant
 
-_REWRITTEN = DivergenceKind("rewritten-wrongly")
+_REWRITTEN = DivergenceKind.REWRITTEN_WRONGLY
 
 _WRONG_CELLS = frozenset(
     {DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM, DivergenceKind.Y_FROM_OUTSIDE_WINDOW, DivergenceKind.Y_NOT_IN_INPUT}

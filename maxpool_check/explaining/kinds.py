@@ -1,11 +1,8 @@
 """The kinds of divergence explained: a list, one kind with its example, a page of all."""
 
-import numpy as np
-
-from maxpool_check.judging.examples import EXAMPLES, Example
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.examples import Example, example_of
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.reporting.markup import fenced, joined
 from maxpool_check.reporting.tensors import described
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
@@ -32,7 +29,7 @@ def explained(kind: DivergenceKind) -> str:
     lines = [kind.value, f"  {about.sentence}", f"  Clause: {about.clause}."]
     if about.hypothesis:
         lines.append(f"  Found by computing with the mistake: the result equals {about.hypothesis} in every cell.")
-    return "\n".join([*lines, "", "Example", *(f"  {line}" for line in _example(EXAMPLES[kind])), ""])
+    return "\n".join([*lines, "", "Example", *(f"  {line}" for line in _example(example_of(kind))), ""])
 
 
 def page() -> str:
@@ -44,7 +41,7 @@ def page() -> str:
             about = DESCRIPTIONS[kind]
             blocks += [f"### `{kind.value}`", about.sentence, f"Clause: {about.clause}."]
             blocks.append(f"Found if the result equals {about.hypothesis}." if about.hypothesis else "")
-            blocks.append(fenced(_example(EXAMPLES[kind])))
+            blocks.append(fenced(_example(example_of(kind))))
     return joined(blocks) + "\n"
 
 
@@ -57,21 +54,21 @@ def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
 
 def _example(example: Example) -> list[str]:
     oracle, variant = example.oracle, example.variant
-    settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
+    graph = example.graph
+    settings = ", ".join(f"{name}={value}" for name, value in graph.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *described("X", example.tensor)]
-    if not example.context.is_alone:
-        lines += [f"Graph: {', '.join(['X', *example.context.lines()])}"]
-    if isinstance(oracle, Oracle):
+    lines = [f"{graph.document.name}, {variant.name}: {settings}{interpretations}", *described("X", graph.X)]
+    if not graph.context.is_alone:
+        lines += [f"Graph: {', '.join(['X', *graph.context.lines()])}"]
+    if isinstance(oracle, GraphOracle):
         for name in variant.outputs:
-            lines += described(f"Expected {name}", example.expected[name])
+            lines += described(f"Expected {name}", oracle.expected[name])
     else:
         lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
         base = variant.base.name if variant.variation else "indices"
         for name in variant.outputs:
-            values = np.array(example.base[name])
-            lines += described(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
+            lines += described(f"{name} of {base}", example.base[name])
     return [*lines, *_actual(example)]
 
 

@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.reference.dtypes import FLOATS, NUMPY, lowest
 from maxpool_check.results.record import Execution, KnownEntry, TargetDescription
@@ -75,7 +74,7 @@ def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> S
     groups = {DESCRIPTIONS[kind].group for kind in kinds}
     if kinds & {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}:
         return Severity.CRASH
-    if kinds <= {DivergenceKind.REFUSES_VALID, DivergenceKind("graph-not-loadable")}:
+    if kinds <= {DivergenceKind.REFUSES_VALID, DivergenceKind.GRAPH_NOT_LOADABLE}:
         return Severity.LIMIT if is_limit else Severity.REFUSES_VALID
     if groups == {KindGroup.DEPENDENCE}:
         return Severity.INCONSISTENCY
@@ -264,6 +263,5 @@ def shows(variant: Variant, kind: DivergenceKind) -> bool:
     """
     if kind is DivergenceKind.Y_DEPENDS_ON_INDICES:
         return variant.variation is None and not variant.has_indices
-    description = DESCRIPTIONS[kind]
-    compared = description.group is not KindGroup.DEPENDENCE or variant.variation is not None
-    return compared and (variant.has_indices or description.output != "Indices")
+    compared = DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE or variant.variation is not None
+    return compared and (variant.has_indices or kind.output != "Indices")

@@ -14,7 +14,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
 
-_GRAPH_OUTPUT = DivergenceKind("graph-output")
+_GRAPH_OUTPUT = DivergenceKind.GRAPH_OUTPUT
 
 _DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
 """Operators behind MaxPool whose output cells come from cells that depend on the values of its outputs."""

@@ -15,7 +15,7 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.indices import NUMBERING, changes_numbers, numbering_causes
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.values import changes
+from maxpool_check.judging.values import ROUNDED, changes
 from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import is_float, lowest
@@ -191,7 +191,7 @@ def _geometry_mistakes(oracle: Oracle, only: DivergenceKind | None = None) -> It
 
 _OF_VALUES = frozenset(
     {
-        *(DivergenceKind(f"y-rounded-to-{name}") for name in ("float32", "float16", "bfloat16")),
+        *ROUNDED.values(),
         DivergenceKind.Y_FLUSHED_SUBNORMAL,
         DivergenceKind.Y_SATURATED_INFINITY,
         DivergenceKind.SIGNED_UNSIGNED_EXCHANGED,

@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.judging.values import first_that_fits
 from maxpool_check.reference.dtypes import is_float, lowest

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from maxpool_check.judging.kind_groups import MIXED
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import bits, is_float, same
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
+
+MIXED = "mixed"
+"""The interpretation of an open point if no single interpretation agrees with all cells of an output."""
 
 FIRST_STICKS = "first-sticks"
 """An interpretation of NaN that no document proposes: NaN wins if it is the first cell of the window, else is ignored."""

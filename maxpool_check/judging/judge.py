@@ -35,7 +35,7 @@ from maxpool_check.specifications.specification import Refused
 
 _CONVERSIONS = ("Cast", "QuantizeLinear", "DequantizeLinear")
 
-_AT_EVERY_LEVEL = {DivergenceKind(name) for name in ("node-dropped", "cast-moved", "quantisation-moved")}
+_AT_EVERY_LEVEL = {DivergenceKind.NODE_DROPPED, DivergenceKind.CAST_MOVED, DivergenceKind.QUANTISATION_MOVED}
 """What runtimes rewrite at every level: they insert casts and remove pairs of them."""
 
 _RIGHT = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
@@ -189,7 +189,7 @@ def _with_rewrites(
     unoptimized = outcomes.get(plain)
     is_right_without = unoptimized is not None and judgements[plain].verdict in _RIGHT
     if isinstance(outcome, RefusedByTarget) and isinstance(unoptimized, Returned):
-        return replace(judgement, kinds=(DivergenceKind("graph-not-loadable"),))
+        return replace(judgement, kinds=(DivergenceKind.GRAPH_NOT_LOADABLE,))
     if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned):
         return judgement
     if judgement.kinds == (DivergenceKind.Y_SIGNED_ZERO,) and not is_right_without:
@@ -200,8 +200,9 @@ def _with_rewrites(
     if is_right_without:
         if len(kinds) != 1:
             # None is named before other executions decide, but one of them it is.
-            general = "constant-folded-wrongly" if oracle.graph.context.initializer else "rewritten-wrongly"
-            kinds = tuple(sorted({*judgement.kinds, DivergenceKind(general)}))
+            is_constant = oracle.graph.context.initializer
+            general = DivergenceKind.CONSTANT_FOLDED_WRONGLY if is_constant else DivergenceKind.REWRITTEN_WRONGLY
+            kinds = tuple(sorted({*judgement.kinds, general}))
         return replace(judgement, kinds=kinds, causes=tuple(causes))
     context = oracle.graph.context
     converts = any(node.op in _CONVERSIONS for node in (*context.before, *context.after))

@@ -12,8 +12,7 @@ from operator import itemgetter
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.geometry import floor_output
 from maxpool_check.results.details import Cause

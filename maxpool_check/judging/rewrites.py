@@ -15,7 +15,7 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.specifications.specification import Refused
 
-_Rewritten = Iterator[tuple[str, MaxPoolGraph]]
+_Rewritten = Iterator[tuple[DivergenceKind, MaxPoolGraph]]
 
 _QUANTISATION = ("QuantizeLinear", "DequantizeLinear")
 
@@ -36,17 +36,14 @@ def rewrite_kinds(
     oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]
 ) -> tuple[DivergenceKind, ...]:
     """The mistakes in rewriting a graph that give exactly these outputs of it, right and wrong cells alike."""
-    kinds = {}
+    kinds = []
     for kind, graph in rewrites_of(oracle.graph):
-        if kind in kinds:
-            continue
         with suppress(Refused, Inexact):
-            if explains(GraphOracle.of(graph), outputs, names):
-                kinds[kind] = True
+            if kind not in kinds and explains(GraphOracle.of(graph), outputs, names):
+                kinds.append(kind)
     if "Y" in outputs and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
-        kinds["blocked-layout"] = True
-    specific = [kind for kind in kinds if kind != "node-dropped"]
-    return tuple(DivergenceKind(kind) for kind in specific or kinds)
+        kinds.append(DivergenceKind.BLOCKED_LAYOUT)
+    return tuple(kind for kind in kinds if kind is not DivergenceKind.NODE_DROPPED) or tuple(kinds)
 
 
 def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
@@ -77,12 +74,12 @@ def _pads_folded(graph: MaxPoolGraph) -> _Rewritten:
         spatial = [*pads[2 : rank + 2], *pads[rank + 4 :]]
         merged = [a + b for a, b in zip(own, spatial, strict=True)]
         attributes = {**graph.attributes, "pads": merged}
-        yield "pad-folded-into-pads", _with(graph, attributes, before=_without(before, number))
+        yield DivergenceKind.PAD_FOLDED_INTO_PADS, _with(graph, attributes, before=_without(before, number))
 
 
 def _transposes_folded(graph: MaxPoolGraph) -> _Rewritten:
     """Transposes are removed: both, one, or exchanged with MaxPool, whose attributes stay as they are."""
-    kind = "transpose-folded-wrongly"
+    kind = DivergenceKind.TRANSPOSE_FOLDED_WRONGLY
     before, after = graph.context.before, graph.context.after
     removed_before = [_without(before, i) for i, node in enumerate(before) if node.op == "Transpose"]
     removed_after = [_without(after, i) for i, node in enumerate(after) if node.op == "Transpose"]
@@ -112,7 +109,7 @@ def _max_pools_merged(graph: MaxPoolGraph) -> _Rewritten:
             kernel = [a + (b - 1) * step for a, b, step in zip(k1, k2, reach, strict=True)]
             strides = [a * b for a, b in zip(s1, s2, strict=True)]
             merged = {**graph.attributes, "kernel_shape": kernel, "strides": strides}
-            yield "max-pools-merged", _with(graph, merged, **nodes)
+            yield DivergenceKind.MAX_POOLS_MERGED, _with(graph, merged, **nodes)
 
 
 def _nodes_moved(graph: MaxPoolGraph) -> _Rewritten:
@@ -129,23 +126,23 @@ def _nodes_moved(graph: MaxPoolGraph) -> _Rewritten:
             yield _kind_of_move(after[0]), _with(graph, before=(*before, *after[:2]), after=after[2:])
 
 
-def _kind_of_move(node: Node) -> str:
+def _kind_of_move(node: Node) -> DivergenceKind:
     if node.op in _QUANTISATION:
-        return "quantisation-moved"
-    return "cast-moved" if node.op == "Cast" else "relu-moved"
+        return DivergenceKind.QUANTISATION_MOVED
+    return DivergenceKind.CAST_MOVED if node.op == "Cast" else DivergenceKind.RELU_MOVED
 
 
 def _nodes_dropped(graph: MaxPoolGraph) -> _Rewritten:
     context: Context = graph.context
     for number in range(len(context.before)):
-        yield "node-dropped", _with(graph, before=_without(context.before, number))
+        yield DivergenceKind.NODE_DROPPED, _with(graph, before=_without(context.before, number))
     for number in range(len(context.after)):
-        yield "node-dropped", _with(graph, after=_without(context.after, number))
+        yield DivergenceKind.NODE_DROPPED, _with(graph, after=_without(context.after, number))
     # There and back: both casts, or both ends of a quantization.
     for ops in (("Cast",), _QUANTISATION):
         rest = [tuple(node for node in nodes if node.op not in ops) for nodes in (context.before, context.after)]
         if sum(map(len, rest)) < len(context.before) + len(context.after) - 1:
-            yield "node-dropped", _with(graph, before=rest[0], after=rest[1])
+            yield DivergenceKind.NODE_DROPPED, _with(graph, before=rest[0], after=rest[1])
 
 
 def _without(nodes: tuple[Node, ...], number: int) -> tuple[Node, ...]:

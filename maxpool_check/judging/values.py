@@ -12,6 +12,13 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
 from maxpool_check.reference.policies import Nan
 
+ROUNDED = {
+    "float32": DivergenceKind.Y_ROUNDED_TO_FLOAT32,
+    "float16": DivergenceKind.Y_ROUNDED_TO_FLOAT16,
+    "bfloat16": DivergenceKind.Y_ROUNDED_TO_BFLOAT16,
+}
+"""The kinds of values that are rounded to a float type, the finest first."""
+
 _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
 
@@ -68,7 +75,7 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
         limits = lowest(values.dtype), highest(values.dtype)
         yield DivergenceKind.Y_SATURATED_INFINITY, np.where(np.isinf(values), np.clip(values, *limits), values)
     for name in _NARROWER.get(values.dtype.name, ()):
-        kind, narrow = DivergenceKind(f"y-rounded-to-{name}"), NUMPY[name]
+        kind, narrow = ROUNDED[name], NUMPY[name]
         limits = lowest(narrow).astype(values.dtype), highest(narrow).astype(values.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             # Values that are too large become infinite, or the largest finite value.

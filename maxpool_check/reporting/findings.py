@@ -9,8 +9,7 @@ import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.defects import Severity, severity
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.details import Cause
@@ -21,7 +20,7 @@ _NOTICES = {
     "changed": "Known of the runtime; this corpus expects other kinds of these cases.",
 }
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
-_ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
+_ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
 
 _MOST_POSSIBLE = 3

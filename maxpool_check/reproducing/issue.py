@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
 from maxpool_check.reproducing.documents import Rule, linked, rule_of
 from maxpool_check.reproducing.expectation import expectation

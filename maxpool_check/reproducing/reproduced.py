@@ -7,8 +7,7 @@ import numpy as np
 
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judgement import Judgement
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout, Numbering, from_whole_tensor
 from maxpool_check.results.outcomes import Outcome, Returned
@@ -30,7 +29,7 @@ class Fault(Enum):
     INCONSISTENT = "two executions give different outputs, and each alone would be right"
 
 
-_REFUSALS = (DivergenceKind.REFUSES_VALID, DivergenceKind("graph-not-loadable"))
+_REFUSALS = (DivergenceKind.REFUSES_VALID, DivergenceKind.GRAPH_NOT_LOADABLE)
 
 
 @dataclass(frozen=True, eq=False)

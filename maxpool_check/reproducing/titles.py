@@ -4,8 +4,7 @@ import re
 
 import numpy as np
 
-from maxpool_check.judging.kind_groups import KindGroup
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.literals import keywords_text

@@ -2,24 +2,34 @@
 
 import pytest
 
-from maxpool_check.judging.examples import EXAMPLES
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.examples import example_of
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, read_table
+from maxpool_check.results.variants import VARIATIONS
 
 
-def test_every_kind_is_described_and_has_an_example():
-    assert set(DESCRIPTIONS) == set(EXAMPLES) == set(DivergenceKind)
+def test_the_tables_have_every_kind_and_nothing_else():
+    assert list(DESCRIPTIONS) == list(DivergenceKind) == list(read_table("examples.yaml"))
+    assert [kind for kinds in read_table("kinds.yaml").values() for kind in kinds] == list(DivergenceKind)
+
+
+@pytest.mark.parametrize("subject", sorted({each.subject for each in VARIATIONS if each.subject}))
+def test_every_variation_that_has_a_subject_has_kinds(subject):
+    names = {kind.value for kind in DivergenceKind}
+    assert f"y-depends-on-{subject}" in names
+    without_indices = all(each.y_alone for each in VARIATIONS if each.subject == subject)
+    assert (f"indices-depend-on-{subject}" in names) != without_indices
 
 
 @pytest.mark.parametrize("kind", DivergenceKind, ids=lambda kind: kind.value)
 def test_the_judge_finds_the_kind(kind):
-    example = EXAMPLES[kind]
+    example = example_of(kind)
     judgement = example.judgement
     assert set(judgement.kinds) == {kind, *example.kinds}, judgement.message
 
 
 @pytest.mark.parametrize("kind", [k for k in DivergenceKind if DESCRIPTIONS[k].hypothesis], ids=lambda kind: kind.value)
 def test_a_mistake_in_the_whole_result_explains_all_of_it(kind):
-    judgement = EXAMPLES[kind].judgement
+    judgement = example_of(kind).judgement
     if kind not in (DivergenceKind.Y_NAN_ORDER_DEPENDENT, DivergenceKind.TRUNCATED_DIVISION):
         assert judgement.causes[0].kind is kind
-        assert judgement.causes[0].cells == EXAMPLES[kind].actual.outputs["Y"].size
+        assert judgement.causes[0].cells == example_of(kind).actual.outputs["Y"].size
