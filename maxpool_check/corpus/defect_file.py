@@ -9,9 +9,9 @@ from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from maxpool_check.corpus.conditions import GEOMETRY, LEVEL_NAMES, VALUES
+from maxpool_check.corpus.conditions import LEVEL_NAMES
 from maxpool_check.corpus.document import Document, parse, text_of
-from maxpool_check.corpus.graph_flags import GRAPH
+from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
 from maxpool_check.corpus.schema import read_schema
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Upstream, severity_of

@@ -119,8 +119,8 @@ class Conditions:
 
     ``dtypes``, ``spatial`` (numbers of spatial axes), ``channels_multiple_of`` and ``values`` are those of the tensor that
     enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
-    ``corpus.conditions``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around
-    MaxPool, ``graph`` flags of its nodes, of ``corpus.graph_flags``; ``opset`` bounds its operator set, ``optimization``
+    ``corpus.features``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around
+    MaxPool, ``graph`` flags of its nodes; ``opset`` bounds its operator set, ``optimization``
     names the levels. ``indices``: whether Indices are an output. ``processor`` is as :meth:`Processor.has` takes it.
     """
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import maxpool_check
-from maxpool_check.corpus.conditions import Features, meets
-from maxpool_check.corpus.graph_flags import GRAPH
+from maxpool_check.corpus.conditions import meets
+from maxpool_check.corpus.features import GRAPH, Features
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.defects import Conditions
