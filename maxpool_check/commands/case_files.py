@@ -215,12 +215,8 @@ def _places() -> list[Path]:
 
 def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:
     """The case of a file with this id, or with this part of its id after the colon."""
-    matching = [case for case in cases if case.id == name] or [case for case in cases if case.name == name]
-    if len(matching) > 1:
-        candidates = ", ".join(f"{file}:{case.id}" for case in matching)
-        raise click.UsageError(f"{len(matching)} cases of {file} are called '{name}': {candidates}")
-    if matching:
-        return matching[0]
+    if found := next((case for case in cases if name in (case.id, case.name)), None):
+        return found
     hint = nearest(name, [*(case.id for case in cases), *(case.name for case in cases)])
     raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check list {file}' lists the cases")
 

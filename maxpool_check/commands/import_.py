@@ -10,7 +10,7 @@ from maxpool_check.commands import case_files, options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.corpus.collection import duplicates
-from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx, vectors
+from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.writing import ForeignFile, write_suite
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
@@ -19,17 +19,12 @@ _ABOUT = {
     "onnx-backend": "The MaxPool node tests of the onnx package.",
     "onnx-testdata": "Models of one MaxPool node, with the data that stands beside them.",
     "testgenonnx": "SONNX's generated tests of MaxPool.",
-    "vectors": "Cases that 'maxpool-check export json' wrote.",
 }
 _NOTHING = "nothing was imported"
 
 
 @click.command("import")
-@click.argument(
-    "form",
-    type=options.NearestChoice(_ABOUT, {"json": "; what 'maxpool-check export json' writes is 'vectors'"}),
-    metavar="FORMAT",
-)
+@click.argument("form", type=options.NearestChoice(_ABOUT), metavar="FORMAT")
 @click.argument("source", type=click.Path(path_type=Path, exists=True), required=False, metavar="[SRC]")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",
@@ -40,8 +35,8 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     """Write the tests of another suite as case files below DIR.
 
     FORMAT is onnx-backend, the node tests of the installed onnx package, without SRC; onnx-testdata, where SRC is a
-    folder with model.onnx and test_data_set_0, or a folder of such folders; testgenonnx, where SRC is a folder of SONNX's
-    generated JSON files; or vectors, where SRC is what 'maxpool-check export json' wrote, or one file of it.
+    folder with model.onnx and test_data_set_0, or a folder of such folders; or testgenonnx, where SRC is a folder of SONNX's
+    generated JSON files.
 
     The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
     the case's erratum. Tests that are left out are listed with the reason. Exits with 2, and writes nothing, if a file is broken or
@@ -87,7 +82,7 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
     root = source if source.is_dir() else source.parent
-    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx, vectors)}[form]
+    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
     return read_files(files, lambda file: suite.read(file, root, cells))
 

@@ -66,17 +66,17 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 
 class NearestChoice(click.Choice):  # type: ignore[type-arg]
-    """The name of a format; an unknown one is refused with its ``hints``, or with the nearest."""
+    """The name of a format; an unknown one is refused with the nearest."""
 
-    def __init__(self, names: Iterable[str], hints: Mapping[str, str] | None = None) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         super().__init__(list(names))
-        self._hints = hints or {}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name."""
         if value not in self.choices:
-            hint = self._hints.get(value) or nearest(value, self.choices)
-            self.fail(f"no format '{value}'{hint}; there are: {', '.join(self.choices)}", param, ctx)
+            self.fail(
+                f"no format '{value}'{nearest(value, self.choices)}; there are: {', '.join(self.choices)}", param, ctx
+            )
         return super().convert(value, param, ctx)
 
 

@@ -9,9 +9,10 @@ from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.comparing import acceptance_file
 from maxpool_check.configuration.schema import configuration_schema
-from maxpool_check.corpus import defect_file, vectors
+from maxpool_check.corpus import defect_file
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.evidence.tracing.trace import trace_schema
+from maxpool_check.exporting.vectors import vector_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 from maxpool_check.running import given_results
@@ -25,7 +26,7 @@ _SCHEMAS: Mapping[str, Callable[[], Any]] = {
     "record": schema,
     "results": lambda: given_results.SCHEMA,
     "trace": trace_schema,
-    "vectors": lambda: vectors.FILE,
+    "vectors": vector_file_schema,
 }
 
 

@@ -1,6 +1,7 @@
 """Finds and reads case files and tests of other suites."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +11,12 @@ from pathlib import Path
 
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
+from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, meant_by, named
 from maxpool_check.corpus.tensors import MOST_CELLS
-from maxpool_check.files import is_utf_8, not_found
+from maxpool_check.files import is_utf_8, not_found, read_regular
 
 KNOWN_NAME = "known-divergences.yaml"
 """A file of defects at the root of a corpus."""
@@ -25,7 +26,7 @@ DEFECTS = "defects"
 
 SUFFIXES = (".yaml", ".yml")
 
-FORMATS = {".onnx": onnx_testdata, ".json": json_files}
+FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
 """The formats of other suites whose files can be read directly, by suffix."""
 
 
@@ -199,13 +200,12 @@ def _found(folder: Path) -> Iterator[Path]:
         return
     # Models and JSON files next to case files are data, records and reports.
     for suite in FORMATS.values():
-        yield from (file for file in folder.rglob(suite.PATTERN) if not json_files.is_of_model(file))
+        yield from (file for file in folder.rglob(suite.PATTERN) if not onnx_testdata.is_of_models(file))
 
 
 def _read(source: _Source, most_cells: int) -> Suite:
     file, root = source.file, source.root
-    # A JSON file may be a case file.
-    if file.suffix in FORMATS and not (file.suffix == ".json" and json_files.is_case_file(file)):
+    if file.suffix in FORMATS and not _is_case_file(file):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
         cases = tuple(case_file.cases_of(document.read(file), file, root, most_cells))
@@ -214,6 +214,15 @@ def _read(source: _Source, most_cells: int) -> Suite:
     if source.is_shipped:
         cases = tuple(replace(case, origin=replace(case.origin, path=source.origin)) for case in cases)
     return Suite(cases)
+
+
+def _is_case_file(file: Path) -> bool:
+    """Whether a file is a case file in JSON, which is YAML."""
+    try:
+        data = json.loads(read_regular(file, 2**30)) if file.suffix == ".json" else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and "cases" in data
 
 
 def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:

@@ -10,12 +10,11 @@ from typing import Any
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.clauses import edition_name, editions
 
-MANIFEST = "manifest.json"
+MANIFEST, MANIFEST_SCHEMA = "manifest.json", "maxpool-check/export/1"
 
 MOST_CELLS = 2**17
 """The most cells of an X or Y that is exported, unless the user sets another limit: a file in text has to hold them."""

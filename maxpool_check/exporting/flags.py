@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.vectors import plain
 from maxpool_check.judging.acceptance import AcceptedResult, OpenValue
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
@@ -39,7 +38,7 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
 def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> Iterator[str]:
     has_nan = is_float(case.X.dtype) and bool((case.X.tensor() != case.X.tensor()).any())
     conditions = {
-        "FloatAttribute": _has_float(plain(case.attributes)),
+        "FloatAttribute": _has_float(case.attributes),
         "Graph": not case.context.is_alone,
         "NoCells": not case.X.size,
         "NaN": has_nan,
@@ -61,10 +60,14 @@ def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResul
 
 
 def _has_float(value: Any) -> bool:
-    """Whether plain data holds a float that JSON writes as one, but that is an integer."""
+    """Whether attributes hold a float that JSON writes as one, but that is an integer."""
     if isinstance(value, Mapping):
         return any(map(_has_float, value.values()))
-    return any(map(_has_float, value)) if isinstance(value, list) else isinstance(value, float) and value.is_integer()
+    return (
+        any(map(_has_float, value))
+        if isinstance(value, (list, tuple))
+        else isinstance(value, float) and value.is_integer()
+    )
 
 
 def _open_cells(result: AcceptedResult, oracle: Oracle) -> Iterator[str]:

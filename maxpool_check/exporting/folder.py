@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
-from maxpool_check.exporting.export import MANIFEST, Export
+from maxpool_check.exporting.export import MANIFEST, MANIFEST_SCHEMA, Export
 from maxpool_check.files import named, read_regular
 
 _MOST_BYTES = 2**28

@@ -1,28 +1,57 @@
-"""Cases as vectors in JSON: the input in bits, and every output that is right."""
+"""Cases as vectors in JSON that other programs read: the input in bits, and every output that is right.
+
+A tensor is its dtype, its shape, and the bytes of its values in hexadecimal digits: row-major, each value little-endian, as
+they lie in the memory of nearly every machine.
+"""
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
-from maxpool_check.corpus.vector_results import accepted_by, judged_members
-from maxpool_check.corpus.vectors import SCHEMA, plain, tensor_data
+from maxpool_check.corpus.schema import GRAPH, read_schema
 from maxpool_check.exporting.export import Export, LeftOutCase, document_data, too_large
 from maxpool_check.exporting.flags import FLAGS, flags
-from maxpool_check.judging.acceptance import NotListed
+from maxpool_check.judging.acceptance import (
+    AcceptedOutput,
+    AcceptedResult,
+    CellValue,
+    NotListed,
+    OpenValue,
+    accepted_results,
+)
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import NAMES, is_float
 from maxpool_check.specifications.specification import Refused
 
 FORMAT = "vectors"
+
+SCHEMA = "maxpool-check/vectors/1"
+"""What the key ``schema`` of a file says."""
+
+_NO_CELL = "no-cell"
+"""Stands for any number that is not the number of a cell of X."""
 
 NOT_HELD = (
     "That Y alone must be the Y beside Indices, where the document allows several: run finds such an inconsistency.",
     "That all cells follow the same interpretation of NaN: each cell may follow its own, as for the judge of run.",
 )
 """What somebody who compares with the vectors does not check."""
+
+
+def vector_file_schema() -> Any:
+    """The published schema of a file."""
+    nodes = GRAPH["properties"]["nodes"]
+    file = Path(__file__).with_name("vectors.schema.json")
+    return read_schema(file, all_dtypes=[*NAMES, "bool"], graph=GRAPH, nodes=nodes)
 
 
 def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
@@ -74,15 +103,16 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
     if reason := too_large(case, most_cells):
         raise NotListed(reason)
     oracle = case.oracle()
-    results = accepted_by(oracle)
-    right = judged_members(case, oracle, results)
+    results = accepted_results(oracle) if isinstance(oracle, GraphOracle) else []
+    outputs = [*case.outputs, *case.context.side_outputs]
     graph = graph_fields(case, {})
     fields = {
         "id": case.id, "sha256": case.sha256, "title": case.title, "covers": list(case.covers), "tags": list(case.tags),
-        "flags": flags(case, oracle, results), "result": right["result"], "refusal": _refusal(oracle),
-        "provenance": dict(case.provenance), "attributes": plain(case.attributes),
-        "opset": graph.get("opset"), "graph": plain(graph.get("graph")), "initializer": "input" in graph or None,
-        "inputs": {"X": tensor_data(case.X.tensor())}, "outputs": right["outputs"], "results": right["results"],
+        "flags": flags(case, oracle, results), "result": _verdict(oracle), "refusal": _refusal(oracle),
+        "provenance": dict(case.provenance), "attributes": _plain(case.attributes),
+        "opset": graph.get("opset"), "graph": _plain(graph.get("graph")), "initializer": "input" in graph or None,
+        "inputs": {"X": tensor_data(case.X.tensor())}, "outputs": outputs,
+        "results": [_result(result, outputs) for result in results],
     }  # fmt: skip
     needed = ("attributes", "flags", "results")
     return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}
@@ -92,3 +122,63 @@ def _refusal(oracle: Oracle | Refused) -> dict[str, str] | None:
     if not isinstance(oracle, Refused):
         return None
     return {"reason": oracle.reason.value, "message": oracle.message, "clause": oracle.clause}
+
+
+def _verdict(oracle: Oracle | Refused) -> str:
+    if isinstance(oracle, Refused):
+        return "acceptable" if oracle.is_open else "invalid"
+    # As the judge does with a refusal.
+    return "acceptable" if oracle.pooling.refusable or oracle.has_undefined else "valid"
+
+
+def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
+    windows = [
+        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output]
+        for axis in result.geometry
+    ]
+    outputs = {name: _output(result.outputs[name]) for name in names}
+    if "Indices" in outputs:
+        outputs["Indices"]["bound"] = result.bound
+    pairs = [
+        [*cells, _hex(_usual_nan(value)), _hex(index)]
+        for cells, values in sorted(result.together.items())
+        for value, index in values
+    ]
+    together = {"together": pairs} if pairs and {"Y", "Indices"} <= set(names) else {}
+    return {"windows": windows, "outputs": outputs, **together}
+
+
+def _output(output: AcceptedOutput) -> dict[str, Any]:
+    also = [[at, _value(value)] for at, values in sorted(output.others.items()) for value in values]
+    return {**tensor_data(_usual_nan(output.tensor)), **({"also": also} if also else {})}
+
+
+def _value(value: CellValue) -> str | None:
+    if isinstance(value, OpenValue):
+        return None if value is OpenValue.ANY else _NO_CELL
+    return _hex(_usual_nan(value))
+
+
+def _usual_nan(values: np.ndarray | np.generic) -> np.ndarray:
+    """The values with the same bits for every NaN: one stands for all."""
+    array = np.asarray(values)
+    return np.where(array != array, array.dtype.type(np.nan), array) if is_float(array.dtype) else array
+
+
+def tensor_data(tensor: np.ndarray) -> dict[str, Any]:
+    """A tensor as plain data."""
+    return {"dtype": tensor.dtype.name, "shape": list(tensor.shape), "hex": _hex(tensor)}
+
+
+def _hex(values: np.ndarray | np.generic) -> str:
+    array = np.asarray(values)
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes().hex()
+
+
+def _plain(value: Any) -> Any:
+    """Attributes and graphs as JSON: a float that is no number of JSON is ``{"float": "-inf"}``."""
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return {"float": str(value)} if isinstance(value, float) and not math.isfinite(value) else value

@@ -30,8 +30,8 @@ def explain_again(execution: Execution) -> list[str]:
 
 
 def place_of(case: str, file: str) -> str:
-    """What names a case of a file on the command line: the cases of exported vectors keep the ids of other files."""
-    return f"{file}:{case if file.endswith('.json') else case.rpartition(':')[2]}"
+    """What names a case of a file on the command line."""
+    return f"{file}:{case.rpartition(':')[2]}"
 
 
 def file_of(execution: Execution) -> str:

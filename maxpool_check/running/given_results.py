@@ -72,9 +72,7 @@ def read_results(path: Path, cases: Mapping[str, Case]) -> GivenResults:
     problems: list[Problem] = []
     is_first = True
     if content.startswith(b'{"schema":"maxpool-check/vectors/'):
-        raise CorpusError(
-            [Problem(str(path), 1, 1, "these are exported vectors, not results; name them after the results, as PATH")]
-        )
+        raise CorpusError([Problem(str(path), 1, 1, "these are exported vectors, not results")])
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue

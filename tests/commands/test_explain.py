@@ -1,12 +1,10 @@
 """``explain``: kinds, and cases drawn."""
 
-import json
-
 import pytest
 
 from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
 from maxpool_check.judging.kinds import DivergenceKind
-from tests.conftest import KERNELS, on_a_terminal
+from tests.conftest import on_a_terminal
 
 NEG_INF = "cases/edge/neg-inf.yaml:"
 
@@ -30,20 +28,6 @@ def test_what_is_neither_a_kind_nor_a_case_is_refused(cli):
     done = cli("explain", "sonnx/float:none")
     assert done.code == 2
     assert "no case 'sonnx/float:none'" in done.err
-
-
-def test_a_case_of_exported_vectors_is_named_by_its_id_where_others_end_alike(cli, tmp_path):
-    X = {"dtype": "float32", "data": [[[[1, 2], [3, 4]]]]}
-    for name in ("one", "two"):
-        case = {"id": "same", "title": f"In file {name}", "input": X, "attributes": {"kernel_shape": [2, 2]}}
-        (tmp_path / f"{name}.yaml").write_text(json.dumps({"spec": "onnx-22", "cases": [case]}))
-    assert cli("export", "json", tmp_path, "-o", tmp_path / "vectors").code == 0
-    file = tmp_path / "vectors/onnx-22.json"
-    done = cli("explain", f"{file}:same")
-    assert done.code == 2
-    assert f"2 cases of {file} are called 'same': {file}:one:same, {file}:two:same" in done.err
-    done = cli("explain", f"{file}:two:same", "-t", f"python:{KERNELS}:keeps_the_seed")
-    assert done.out.startswith("two:same  In file two")
 
 
 def test_a_case_alone_shows_what_the_reference_chooses(cli):

@@ -151,4 +151,5 @@ def test_a_hostile_title_is_inert_in_the_files(cli, tmp_path):
     assert not {byte for byte in text if byte < 32} - {10}
     assert b"##[" not in text
     assert text.count(b'"results":[{"windows":') == 1
-    assert cli("lint", tmp_path / "out").code == 0
+    (test,) = json.loads(text)["testGroups"][0]["tests"]
+    assert test["title"].startswith("\x1b[2J")

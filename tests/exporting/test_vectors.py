@@ -1,7 +1,6 @@
-"""Exported vectors: who compares with the JSON alone decides as the judge does; the cases come back; the C example works."""
+"""Exported vectors: who compares with the JSON alone decides as the judge does; the C example works."""
 
 import json
-import shutil
 import subprocess
 from collections import defaultdict
 
@@ -9,10 +8,10 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from maxpool_check.corpus.vectors import tensor_data, tensor_of
 from maxpool_check.exporting.flags import FLAGS
-from maxpool_check.exporting.vectors import vector
+from maxpool_check.exporting.vectors import tensor_data, vector
 from maxpool_check.judging.judge import judge
+from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
@@ -22,6 +21,12 @@ from tests.exporting.reading import accepts
 from tests.pages import blocks
 
 MOST_CELLS = 2**20
+
+
+def tensor_of(data):
+    """The tensor of plain data."""
+    dtype = {**NUMPY, "bool": np.dtype(bool)}[data["dtype"]]
+    return np.frombuffer(bytes.fromhex(data["hex"]), dtype.newbyteorder("<")).astype(dtype).reshape(data["shape"])
 
 
 def is_allowed(case):
@@ -57,7 +62,7 @@ def values_of(case, output):
 
 def changed(case, test, result, names):
     """The outputs of a result, and others that differ from them in a cell, in a cell of each output, or as a whole."""
-    outputs = {name: tensor_of(result["outputs"][name], MOST_CELLS) for name in names}
+    outputs = {name: tensor_of(result["outputs"][name]) for name in names}
     yield outputs
     for name, output in outputs.items():
         yield {**outputs, name: output.reshape(*output.shape, 1)}
@@ -111,7 +116,7 @@ def test_values_that_are_right_only_together_are_told_apart():
     wrong = {(y, index) for y, _ in pairs for _, index in pairs} - pairs
     assert wrong
     for y, index in (*wrong, *pairs):
-        outputs = {name: tensor_of(result["outputs"][name], MOST_CELLS) for name in ("Y", "Indices")}
+        outputs = {name: tensor_of(result["outputs"][name]) for name in ("Y", "Indices")}
         outputs["Y"].reshape(-1)[at] = np.frombuffer(bytes.fromhex(y), outputs["Y"].dtype)[0]
         outputs["Indices"].reshape(-1)[cell] = np.frombuffer(bytes.fromhex(index), np.int64)[0]
         right = accepts(test, {name: tensor_data(output) for name, output in outputs.items()})
@@ -123,184 +128,43 @@ CORPUS = ["corpus:documents", "corpus:refusals/types", "corpus:refusals/attribut
           "corpus:edge/nan", "corpus:edge/empty-batch"]  # fmt: skip
 
 
-def listed(cli, *paths):
-    keys = ("id", "sha256", "title", "tags", "covers")
-    return {
-        case["id"]: tuple(str(case.get(key)) for key in keys)
-        for case in cli("list", *paths, "--format", "json").json["cases"]
-    }
-
-
-def check_round(cli, tmp_path, *paths):
-    done = cli("export", "json", *paths, "-o", tmp_path / "vectors")
-    assert done.code == 0
-    assert cli("import", "vectors", tmp_path / "vectors", "-o", tmp_path / "imported").code == 0
+def test_the_files_have_their_schema_and_every_case(cli, tmp_path):
+    assert cli("export", "json", *CORPUS, "-o", tmp_path / "vectors").code == 0
     manifest = json.loads((tmp_path / "vectors/manifest.json").read_text())
-    original = {name: fields for name, fields in listed(cli, *paths).items() if name in manifest["cases"]}
-    for folder in ("vectors", "imported"):
-        assert listed(cli, tmp_path / folder) == original
-        assert cli("lint", tmp_path / folder).code == 0
-    return manifest
-
-
-def test_the_cases_come_back_as_they_were(cli, tmp_path):
-    manifest = check_round(cli, tmp_path, *CORPUS)
     assert manifest["left_out"] == []
     schema = Draft202012Validator(cli("schema", "vectors").json)
+    exported = {}
     for file in manifest["files"]:
-        assert not list(schema.iter_errors(json.loads((tmp_path / "vectors" / file).read_text()))), file
+        data = json.loads((tmp_path / "vectors" / file).read_text())
+        assert not list(schema.iter_errors(data)), file
+        tests = [test for group in data["testGroups"] for test in group["tests"]]
+        assert len(tests) == data["numberOfTests"]
+        exported |= {test["id"]: (test["sha256"], test["title"]) for test in tests}
+    cases = cli("list", *CORPUS, "--format", "json").json["cases"]
+    assert exported == {case["id"]: (case["sha256"], case["title"]) for case in cases}
 
 
 @pytest.mark.long
-def test_all_cases_come_back_as_they_were(cli, tmp_path):
-    manifest = check_round(cli, tmp_path, "corpus")
+def test_what_is_left_out_of_the_whole_corpus(cli, tmp_path):
+    assert cli("export", "json", "corpus", "-o", tmp_path / "vectors").code == 0
+    manifest = json.loads((tmp_path / "vectors/manifest.json").read_text())
     assert {each["case"].partition(":")[0] for each in manifest["left_out"]} == {
         "edge/large-indices", "edge/size-arithmetic",
     }  # fmt: skip
 
 
-def test_vectors_are_run_as_they_are(cli, small, tmp_path, kernel_target):
+def test_vectors_are_no_cases(cli, small, tmp_path):
     assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
-    runs = [cli("run", folder, "--format", "json").json["summary"] for folder in (small, tmp_path / "vectors")]
-    assert runs[0] == runs[1]
-    assert runs[0]["conforms"] > 5
-    assert cli("run", tmp_path / "vectors/onnx-22.json", "-q", "-t", kernel_target("refuses_everything")).code == 1
-
-
-def change(path, **members):
-    """Change members of the first test that has results."""
-    lines = path.read_text().splitlines()
-    at = next(number for number, line in enumerate(lines) if '"results":[{' in line)
-    test = json.loads(lines[at].removesuffix(","))
-    for place, value in members.items():
-        *steps, last = place.split("__")
-        inner = test
-        for step in steps:
-            inner = inner[int(step) if step.isdigit() else step]
-        inner[last] = value
-    lines[at] = json.dumps(test) + ("," if lines[at].endswith(",") else "")
-    path.write_text("\n".join(lines))
-
-
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ({"inputs__X__hex": "00" * 96}, "its sha256 is another"),
-        ({"attributes__kernel_shape": [1, 2]}, "its sha256 is another"),
-        (
-            {"results__0__outputs__Y__hex": "00" * 48},
-            "small:ordinary.results.0.outputs.Y.hex: not what the reference has",
-        ),
-        (
-            {"results__0__outputs__Y__also": [[0, None]]},
-            "small:ordinary.results.0.outputs.Y: not what the reference has",
-        ),
-        ({"results__0__windows": [[4, 1, 1, 1, 0, 0, 4]]}, "small:ordinary.results.0.windows"),
-        ({"result": "acceptable"}, "small:ordinary.result: not what the reference has"),
-        ({"outputs": ["Indices"]}, "small:ordinary"),
-        ({"flags": ["NaN"]}, "another digest: the file was changed"),
-        ({"inputs__X__hex": "00"}, "small:ordinary.hex: 2 digits; 24 values of float32 have 192"),
-        ({"inputs__X__hex": "0g" * 96}, "testGroups"),
-        ({"inputs__X__shape": [2**31, 2**31, 2, 2]}, "the limit is"),
-        ({"id": "small"}, "not the id of a case"),
-        ({"id": "../up:a b"}, "not the id of a case"),
-        ({"results": []}, "expected at least one result"),
-        ({"opset": 3}, "operator set 3 does not have"),
-        ({"unknown": 1}, "unknown key 'unknown'"),
-        ({"title": "\x1b[2Jhidden"}, "another digest: the file was changed"),
-    ],
-)
-def test_wrong_vectors_are_named(cli, small, tmp_path, members, message):
-    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
-    file = tmp_path / "vectors/onnx-22.json"
-    change(file, **members)
-    done = cli("lint", file)
-    assert "\x1b" not in done.out + done.err
-    assert "Traceback" not in done.err
-    assert done.code == 2
-    assert message in done.err
-    imported = cli("import", "vectors", file.parent, "-o", tmp_path / "imported")
-    assert imported.code == 2
-    assert message in imported.err
-    assert not (tmp_path / "imported").exists()
-
-
-def _without_a_second_test(folder):
-    """The file and its manifest without a test: both changed, so that only the number of tests tells."""
-    path = folder / "onnx-22.json"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if not line.startswith('{"id":"small:ordinary"')))
-    (folder / "manifest.json").unlink()
-
-
-def _with_a_second_result(folder):
-    path = folder / "onnx-22.json"
-    test = next(line for line in path.read_text().splitlines() if line.startswith('{"id":"small:ordinary"'))
-    results = json.loads(test.removesuffix(","))["results"]
-    change(path, results=[*results, *results])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (_without_a_second_test, "of 6 tests (numberOfTests)"),
-        (
-            lambda folder: (folder / "onnx-22.json").unlink(),
-            "manifest.json:1:1: onnx-22.json of this export cannot be read",
-        ),
-        (_with_a_second_result, "small:ordinary.results: not what the reference has"),
-    ],
-)
-def test_what_is_missing_or_too_much_is_named(cli, small, tmp_path, spoil, message):
-    assert cli("export", "json", small, "corpus:edge/ties-sonnx", "-o", tmp_path / "vectors").code == 0
-    spoil(tmp_path / "vectors")
-    for command in (["lint"], ["run", "-q"]):
-        done = cli(*command, tmp_path / "vectors")
+    for path in (tmp_path / "vectors", tmp_path / "vectors/onnx-22.json"):
+        done = cli("lint", path)
         assert done.code == 2
-        assert message in done.err
+        assert "onnx-22.json:1:1: not a generated test of SONNX: it has no operator" in done.err
 
 
-def test_a_changed_or_missing_file_of_an_export_of_models_is_named(cli, small, tmp_path):
+def test_models_of_an_export_are_read_without_its_manifest(cli, small, tmp_path):
     assert cli("export", "onnx-testdata", small, "-o", tmp_path / "tests").code == 0
-    assert cli("lint", tmp_path / "tests").code == 0
-    shutil.rmtree(tmp_path / "tests/test_small_ordinary")
     done = cli("lint", tmp_path / "tests")
-    assert done.code == 2
-    assert "manifest.json:1:1: test_small_ordinary/data.json of this export cannot be read" in done.err
-
-
-def test_vectors_of_another_version_are_named(cli, small, tmp_path):
-    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
-    file = tmp_path / "vectors/onnx-22.json"
-    file.write_text(file.read_text().replace("maxpool-check/vectors/1", "maxpool-check/vectors/2"))
-    for command in (["lint", file], ["import", "vectors", file, "-o", tmp_path / "out"]):
-        done = cli(*command)
-        assert done.code == 2
-        assert 'another version of maxpool-check wrote it: its "schema" is "maxpool-check/vectors/2"' in done.err
-
-
-def test_truncated_vectors_have_their_place_in_every_command(cli, small, tmp_path):
-    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
-    file = tmp_path / "vectors/onnx-22.json"
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]) + "{")
-    places = set()
-    for command in (["lint", file], ["import", "vectors", file, "-o", tmp_path / "out"]):
-        done = cli(*command)
-        assert done.code == 2
-        places.add(next(line for line in done.err.splitlines() if "not JSON" in line))
-    (line,) = places
-    assert "onnx-22.json:9:" in line
-
-
-def test_a_file_that_is_no_json_is_named(cli, tmp_path):
-    for number, text in enumerate(
-        ['{"schema": "maxpool-check/vectors/1", NaN}', "[" * 100_000, '{"schema": "x"}', "{}"]
-    ):
-        (tmp_path / f"{number}.json").write_text(text)
-        done = cli("import", "vectors", tmp_path / f"{number}.json", "-o", tmp_path / "out")
-        assert done.code == 2
-        assert f"{number}.json:1:" in done.err
-        assert ": not " in done.err
+    assert (done.code, done.err) == (0, "")
 
 
 KERNEL = next(block.text for block in blocks("export.md") if block.file == "kernel.c")
