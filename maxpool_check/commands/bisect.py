@@ -13,12 +13,10 @@ from maxpool_check.commands.output import Output
 from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.defect_editing import KnownRange, narrow
-from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import bisection, bisection_ci
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.html import bisection as bisection_html
-from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, RunFooter, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, RunFooter, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
@@ -55,7 +53,6 @@ class _Search(NamedTuple):
 @options.kind("Look for this kind alone.  [default: for any change of verdict or kinds]")
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that changes]")
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
-@click.option("--write-known", is_flag=True, help="Bound the versions of the known defect by the releases with it.")
 @options.timeout
 @options.form(FORMATS)
 @options.reports(FORMATS)
@@ -65,7 +62,7 @@ class _Search(NamedTuple):
 @case_files.every
 def command(
     files: case_files.CaseFiles, name: str, target: TargetName, first: str | None, last: str | None, kind: str | None,
-    variant: str | None, pre: bool, write_known: bool, timeout: float, output: Output,
+    variant: str | None, pre: bool, timeout: float, output: Output,
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
 
@@ -92,8 +89,6 @@ def command(
         case.id, case.sha256, f"{case.origin.path}:{case.origin.line}", case.title, str(target), result.variant.name, kind,
         tuple(map(str, versions)), result.search.tested, result.boundaries, result.skipped, result.search.linear,
     )  # fmt: skip
-    if write_known and report.exit_code == ExitCode.AS_EXPECTED:
-        _narrow(corpus, case, result.variant, target, report)
     output.publish(FORMATS, report, report)
     return report.exit_code
 
@@ -167,8 +162,7 @@ def _observe(
     if why := why_untested(record.footer):
         observed |= dict.fromkeys([each.name for each in case.variants()], why)
     else:
-        provider = record.header.targets[0].provider
-        observed |= {each.variant: _observation(each, kind, provider) for each in record.executions}
+        observed |= {each.variant: _observation(each, kind) for each in record.executions}
     if shown is not None:
         options.echo(f"{version}: {_texts(observed, shown)}", err=True)
     return observed
@@ -187,27 +181,8 @@ def _texts(observed: Mapping[str, Observation | str], variants: Sequence[Variant
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-def _observation(execution: Execution, kind: str | None, provider: str) -> Observation | str:
+def _observation(execution: Execution, kind: str | None) -> Observation | str:
     if execution.verdict in (*NOT_EXECUTED, Verdict.ERROR):
         return f"{execution.verdict}: {execution.message}"
     key = (execution.verdict, execution.kinds) if kind is None else kind in execution.kinds
-    return Observation(key, execution, kind, provider)
-
-
-def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, report: BisectionReport) -> None:
-    """Narrow the entries that are about the case to the releases that show them."""
-    if len(report.boundaries) != 1:
-        options.echo("several changes: no known defect was narrowed", err=True)
-        return
-    ((last, first),) = report.boundaries
-    names, tested = tuple(report.versions), report.tested
-    older, newer = names[:first], names[first:]
-    messages = []
-    for observation, inside, outside, bound in (
-        (tested[last], older, newer, f"<{names[first]}"), (tested[first], newer, older, f">={names[first]}"),
-    ):  # fmt: skip
-        kinds = tuple(map(DivergenceKind, observation.execution.kinds))
-        known = KnownRange(case.id, variant, kinds, runtime.distribution, observation.provider, inside, outside, bound)
-        messages += [message for path in corpus.known_files for message in narrow(path, known)]
-    for message in messages or ["no known defect expects these kinds of the case: none was narrowed"]:
-        options.echo(message, err=True)
+    return Observation(key, execution, kind)

@@ -54,8 +54,8 @@ def add(
 
     What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
     entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
-    names it. Of models, these are the results that failed. Widen 'versions' by hand, or with bisect --write-known, once you
-    know which releases are concerned.
+    names it. Of models, these are the results that failed. Widen 'versions' by hand once you know which releases are
+    concerned: bisect finds them.
 
     \b
     Examples:

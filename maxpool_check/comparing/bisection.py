@@ -14,13 +14,12 @@ _T = TypeVar("_T")
 class Observation:
     """What one release shows on a case; two are equal if they have the same ``key``.
 
-    ``execution`` is what its record says, ``kind`` the kind that alone is looked for, ``provider`` who executed the case.
+    ``execution`` is what its record says, ``kind`` the kind that alone is looked for.
     """
 
     key: object
     execution: Execution = field(compare=False)
     kind: str | None = field(compare=False, default=None)
-    provider: str = field(compare=False, default="")
 
     @property
     def verdict(self) -> Verdict:

@@ -1,7 +1,7 @@
-"""Edits files of defects: bounds the versions of what is expected, and adds to it. Comments stay."""
+"""Adds to files of defects. Comments stay."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,65 +11,7 @@ from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.yaml_editing import EditedFile, on_one_line
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.variants import ALL_VARIANTS, Variant
-
-_EMPTY = "defects: []\n"
-
-
-@dataclass(frozen=True)
-class KnownRange:
-    """The kinds that one variant of a case shows in all ``releases`` on one side of a change.
-
-    ``bound`` is the bound of that side, ``<1.29.0`` or ``>=1.29.0``; ``other_releases`` are those on the other side.
-    """
-
-    case: str
-    variant: Variant
-    kinds: tuple[DivergenceKind, ...]
-    distribution: str
-    provider: str
-    releases: tuple[str, ...]
-    other_releases: tuple[str, ...]
-    bound: str
-
-    def matches(self, entry: ExpectedDivergence) -> bool:
-        """Whether an entry expects these kinds of the release next to the change."""
-        nearest = self.releases[-1] if self.bound.startswith("<") else self.releases[0]
-        covered = entry.when.covers(self.distribution, nearest, self.provider)
-        return covered and bool(self.kinds) and entry.expects(self.case, self.variant, self.kinds)
-
-
-def narrow(path: Path, known: KnownRange) -> list[str]:
-    """Restrict what a file expects to the releases of a range; a message for each entry that matches.
-
-    Only versions are rewritten. The file is not changed if it would then mean something else.
-    """
-    defects = read_defects(path)
-    file = EditedFile(path, _EMPTY)
-    messages: list[str] = []
-    changed: list[Defect] = []
-    for defect, fields in zip(defects, _entries(file), strict=True):
-        expected = list(defect.expected)
-        for number, entry in enumerate(expected):
-            if not known.matches(entry):
-                continue
-            if not any(
-                entry.when.covers(known.distribution, release, known.provider) for release in known.other_releases
-            ):
-                messages.append(f"{defect.id} needs no change: {entry.when}")
-                continue
-            when = entry.when.narrowed(known.bound, [*known.releases, *known.other_releases])
-            if "when" in fields:
-                fields["when"] = str(when)
-            else:
-                fields["expect"][number]["versions"] = when.bounds
-            warning = " (the entry covers other cases too: run them)" if entry.cases != (known.case,) else ""
-            messages.append(f"{defect.id}: {entry.when} is now {when} in {path}{warning}")
-            expected[number] = replace(entry, when=when)
-        changed.append(replace(defect, expected=tuple(expected)))
-    if changed != defects and not _replace(file, changed):
-        return [f"{path} cannot be changed safely; narrow by hand: {'; '.join(messages)}"]
-    return messages
+from maxpool_check.results.variants import ALL_VARIANTS
 
 
 def add(path: Path, defects: Sequence[Defect]) -> None:
@@ -78,8 +20,9 @@ def add(path: Path, defects: Sequence[Defect]) -> None:
     Raises :class:`CorpusError` if they cannot be added to the file.
     """
     existing = {defect.id: defect for defect in read_defects(path)} if path.exists() else {}
-    file = EditedFile(path, _EMPTY)
-    fields_of = dict(zip(existing, _entries(file), strict=True))
+    file = EditedFile(path, "defects: []\n")
+    # In the order of read_defects.
+    fields_of = dict(zip(existing, [*file.data.get("known", ()), *file.data.get("defects", ())], strict=True))
     for defect in defects:
         if defect.id not in existing:
             file.append("defects", _fields(defect))
@@ -88,21 +31,9 @@ def add(path: Path, defects: Sequence[Defect]) -> None:
         old = existing[defect.id]
         fields_of[defect.id]["expect"].extend(_expected(each, defect.runtime) for each in defect.expected)
         existing[defect.id] = replace(old, expected=(*old.expected, *defect.expected))
-    if not _replace(file, list(existing.values())):
+    if not file.replace(lambda new: {defect.id: defect for defect in read_defects(new)} == existing):
         message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
         raise CorpusError([Problem(str(path), 1, 1, message)])
-
-
-def _entries(file: EditedFile) -> Iterator[Any]:
-    """The maps of its known divergences and of its defects, in the order of ``read_defects``."""
-    yield from file.data.get("known", ())
-    yield from file.data.get("defects", ())
-
-
-def _replace(file: EditedFile, defects: Sequence[Defect]) -> bool:
-    """Replace a file, if the new one is read as these defects."""
-    expected = {defect.id: defect for defect in defects}
-    return file.replace(lambda new: {defect.id: defect for defect in read_defects(new)} == expected)
 
 
 def _fields(defect: Defect) -> dict[str, Any]:

@@ -111,18 +111,6 @@ class TargetSelector:
             return f"{self.runtime} {self.bounds}".strip()
         return f"{self.name} {self.bounds}".strip() + (f" @{self.provider}" if self.provider else "")
 
-    def narrowed(self, bound: str, releases: Sequence[str]) -> "TargetSelector":
-        """The same for the versions within a bound as well, ``<1.29.0`` or ``>=1.29.0``.
-
-        Its own bound in that direction is dropped if it makes no difference for any of the releases.
-        """
-        both = replace(self, versions=SpecifierSet(",".join([*map(str, self.versions), bound])))
-        others = [str(specifier) for specifier in self.versions if specifier.operator[0] != bound[0]]
-        shorter = replace(self, versions=SpecifierSet(",".join([*others, bound])))
-        versions = [Version(release) for release in releases]
-        same = list(shorter.versions.filter(versions, True)) == list(both.versions.filter(versions, True))
-        return shorter if same else both
-
     def covers(self, distribution: str, version: str, provider: str, target: str = "") -> bool:
         """Whether it selects a target; ``target`` is its name in ``-t``."""
         return self.is_about(distribution, provider, target) and self.has(version)
