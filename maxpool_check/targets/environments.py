@@ -151,50 +151,44 @@ def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelS
 
 
 def _write_wheels(folder: Path, source: WheelSource) -> None:
-    """Write down which wheels a new environment was made of. Without their digests it is as good for tests."""
-    python = ["--python", str(python_of(folder))]
-    frozen = run_uv("pip", "freeze", *python).stdout
-    # A lock file of the same versions, with all wheels that fit.
-    locking = ["--no-deps", "--no-header", "--only-binary", ":all:", "--prerelease", "allow", "--format", "pylock.toml"]
-    lock = run_uv("pip", "compile", *source.limits, *python, *source.arguments, *locking, "-", stdin=frozen)
-    if lock.returncode == 0:
-        with contextlib.suppress(ValueError, KeyError):
-            wheels = _installed_wheels(folder, tomllib.loads(lock.stdout))
-            (folder / WHEELS).write_text(json.dumps(wheels, indent=1), encoding="utf-8")
+    """Write down the ``file`` and ``sha256`` of the wheel of each distribution of a new environment, as far as they are known.
 
-
-def _installed_wheels(folder: Path, lock: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The ``file`` and ``sha256`` of the wheel of each distribution of an environment, as far as they are known.
-
-    Of the wheels of the lock file, that was installed which has the tags of the installed distribution.
+    Without them it is as good for tests.
     """
     packages = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
-    tags: dict[str, set[str]] = {}
-    for distribution in metadata.distributions(path=list(map(str, packages))):
-        lines = (distribution.read_text("WHEEL") or "").splitlines()
-        name = canonicalize_name(distribution.metadata["Name"])
-        tags[name] = {line.partition(":")[2].strip() for line in lines if line.startswith("Tag:")}
+    installed = {
+        canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=list(map(str, packages)))
+    }
+    # A lock file of the same versions has all wheels that fit: that was installed which has the tags of what is there.
+    pins = "\n".join(f"{name}=={each.version}" for name, each in installed.items())
+    locking = ["--no-deps", "--no-header", "--only-binary", ":all:", "--prerelease", "allow", "--format", "pylock.toml"]
+    locking += [*source.limits, "--python", str(python_of(folder)), *source.arguments, "-"]
+    lock = run_uv("pip", "compile", *locking, stdin=pins)
     found = {}
-    for package in lock.get("packages", ()):
-        name = canonicalize_name(package["name"])
-        wheels = []
-        for wheel in package.get("wheels", ()):
-            address = wheel.get("name") or wheel.get("path") or urlsplit(wheel.get("url", "")).path
-            file = unquote(address.replace("\\", "/").rpartition("/")[2])
-            wheels.append({"file": file, "sha256": wheel.get("hashes", {}).get("sha256")})
-        same = [wheel for wheel in wheels if wheel["sha256"] and _tags(wheel["file"]) == tags.get(name)]
-        # Of a wheel that was renamed, the tags inside are not those of its name.
-        chosen = same or (wheels if len(wheels) == 1 else [])
-        if name in tags and len(chosen) == 1 and chosen[0]["sha256"]:
-            found[str(name)] = chosen[0]
-    return found
+    with contextlib.suppress(ValueError, KeyError):
+        for package in tomllib.loads(lock.stdout).get("packages", ()):
+            name = canonicalize_name(package["name"])
+            lines = (installed[name].read_text("WHEEL") or "").splitlines()
+            tags = {line.partition(":")[2].strip() for line in lines if line.startswith("Tag:")}
+            listed = package.get("wheels", ())
+            wheels = {_file_name(wheel): wheel.get("hashes", {}).get("sha256") for wheel in listed}
+            # Of a wheel that was renamed, the tags inside are not those of its name.
+            same = [file for file in wheels if _tags(file) == tags] or [*wheels]
+            if len(same) == 1 and wheels[same[0]]:
+                found[name] = {"file": same[0], "sha256": wheels[same[0]]}
+        (folder / WHEELS).write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
-def _tags(file: str) -> set[str] | None:
+def _file_name(wheel: Mapping[str, Any]) -> str:
+    address = wheel.get("name") or wheel.get("path") or urlsplit(wheel.get("url", "")).path
+    return unquote(address.replace("\\", "/").rpartition("/")[2])
+
+
+def _tags(file: str) -> set[str]:
     try:
         return set(map(str, parse_wheel_filename(file)[3]))
     except InvalidWheelFilename:
-        return None
+        return set()
 
 
 _COMPANIONS = {
