@@ -38,6 +38,9 @@ _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
 
 
+PLATFORM = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}-{platform.machine()}"
+"""The Python and the machine that the environments of this process are for."""
+
 _MAKING = threading.BoundedSemaphore(4)
 """Held while an environment is made: so many are made at the same time."""
 
@@ -100,7 +103,7 @@ def holding(requirements: Sequence[str]) -> Path:
 
 def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
     """The Python of the environment of the cache with this title."""
-    final = cache() / f"{title}-{_platform()}"
+    final = cache() / f"{title}-{PLATFORM}"
     if source.makes_nothing and not python_of(final).exists():
         raise NotMade(requirements)
 
@@ -111,20 +114,13 @@ def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
     return python_of(made(final, python_of(final), fill))
 
 
-def _platform() -> str:
-    """The Python and the machine that the environments of this process are for."""
-    python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
-    return f"{python}-{platform.machine()}"
-
-
-def made_releases(distribution: str) -> list[Version]:
+def made_releases(distribution: str, machine: str = PLATFORM) -> list[Version]:
     """The releases that have an environment in the cache, ascending."""
     versions = []
-    for folder in cache().glob(f"{distribution}-*-{_platform()}"):
+    for folder in cache().glob(f"{distribution}-*-{machine}"):
+        # Others have more in them, or are those of a distribution whose name is longer.
         with contextlib.suppress(InvalidVersion):
-            # Others have more in them, or are those of a distribution whose name is longer.
-            version = Version(folder.name.removeprefix(f"{distribution}-").removesuffix(f"-{_platform()}"))
-            versions += [version] if os.path.lexists(python_of(folder)) else []
+            versions.append(Version(folder.name.removeprefix(f"{distribution}-").removesuffix(f"-{machine}")))
     return sorted(versions)
 
 

@@ -1,5 +1,6 @@
 """Isolated environments of releases on npm, kept in the same cache as those of Python; and which releases there are."""
 
+import contextlib
 import json
 import os
 import platform
@@ -7,7 +8,6 @@ import re
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -16,6 +16,9 @@ from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cach
 
 LOCK = "package-lock.json"
 """The file that a complete environment has."""
+
+PLATFORM = f"node-{platform.machine()}"
+"""What environments are for: packages with machine code are for Node.js of any version, on one processor."""
 
 _NO_SCRIPTS = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"]
 """The arguments of an installation: nothing of a package is executed."""
@@ -30,7 +33,7 @@ def environment(distribution: str, version: str, *, offline: bool) -> Path:
     """
     version = _exact(version)
     requirement = f"{distribution}@{version}"
-    final = cache() / f"{distribution}-{version}-{_platform()}"
+    final = cache() / f"{distribution}-{version}-{PLATFORM}"
     if offline and not (final / LOCK).exists():
         raise NotMade([requirement], "Node.js")
     return made(final, final / LOCK, lambda folder: _fill(folder, requirement))
@@ -43,31 +46,20 @@ def _exact(version: str) -> str:
     return ".".join([*version.split("."), "0", "0"][:3])
 
 
-def released(distribution: str, *, pre: bool, offline: bool) -> list[Version]:
-    """The releases on npm, or those of the cache if offline, ascending; with pre-releases if ``pre``.
+def released(distribution: str) -> list[Version]:
+    """The releases on npm, ascending.
 
     Releases whose name has another form than those of Python are left out: no target can name them. Raises :class:`CannotMake`.
     """
-    if offline:
-        folders = cache().glob(f"{distribution}-*-{_platform()}")
-        texts = [path.name.removeprefix(f"{distribution}-").removesuffix(f"-{_platform()}") for path in folders]
-    else:
-        process = _npm("view", distribution, "versions", "--json")
-        if process.returncode != 0:
-            raise CannotMake(explained(process.stderr))
-        listed = json.loads(process.stdout)
-        texts = listed if isinstance(listed, list) else [listed]
-    return sorted(version for version in _versions(texts) if pre or not version.is_prerelease)
-
-
-def _versions(texts: Iterable[str]) -> Iterable[Version]:
-    for text in texts:
-        try:
-            version = Version(text)
-        except InvalidVersion:
-            continue
-        if str(version) == text:
-            yield version
+    process = _npm("view", distribution, "versions", "--json")
+    if process.returncode != 0:
+        raise CannotMake(explained(process.stderr))
+    listed = json.loads(process.stdout)
+    versions = []
+    for text in listed if isinstance(listed, list) else [listed]:
+        with contextlib.suppress(InvalidVersion):
+            versions += [Version(text)] if str(Version(text)) == text else []
+    return sorted(versions)
 
 
 def explained(message: str) -> str:
@@ -79,11 +71,6 @@ def explained(message: str) -> str:
     else:
         advice = "npm installs these environments; its settings (npm config) apply."
     return "\n".join([textwrap.indent("\n".join(told[:8]) or message.strip(), "    "), advice])
-
-
-def _platform() -> str:
-    # Packages with machine code are for Node.js of any version, on one processor.
-    return f"node-{platform.machine()}"
 
 
 def _fill(folder: Path, requirement: str) -> None:

@@ -28,18 +28,18 @@ def released(distribution: str, *, pre: bool = False, source: WheelSource | None
     They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source``
     is by default that of the environment variables. Raises :class:`NoReleases`.
     """
-    source = source or environments.wheel_source()
+    source, is_npm = source or environments.wheel_source(), distribution in OF_NPM
     try:
-        if distribution in OF_NPM:
-            return npm_environments.released(distribution, pre=pre, offline=source.offline)
-        if not source.makes_nothing:
-            return _of_index(distribution, pre, source)
+        if source.makes_nothing or (is_npm and source.offline):
+            machine = npm_environments.PLATFORM if is_npm else environments.PLATFORM
+            versions = environments.made_releases(distribution, machine)
+            if not versions:
+                raise NoReleases(f"offline, and {cache()} has no environment of {distribution}")
+        else:
+            versions = npm_environments.released(distribution) if is_npm else _of_index(distribution, pre, source)
     except (CannotMake, OSError) as error:
         raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
-    made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
-    if not made:
-        raise NoReleases(f"offline, and {cache()} has no environment of {distribution}")
-    return made
+    return [version for version in versions if pre or not version.is_prerelease]
 
 
 def _of_index(distribution: str, pre: bool, source: WheelSource) -> list[Version]:
