@@ -1,6 +1,6 @@
 """ONNX models: of a MaxPool alone, with an activation behind it, and of one in a graph of several nodes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,17 +87,13 @@ class _ModelBuilder:
         self._inputs: dict[str, np.ndarray] = {}
 
     def built(self) -> GraphModel:
-        context = self._context
-        final = self._chain()
-        dtypes = {"Indices": "int64", BEHIND: self._graph.entering.dtype.name, **final}
-        ranks = {"Y": final["rank"], "Indices": self._graph.entering.ndim, BEHIND: self._graph.entering.ndim}
+        context, X, entering = self._context, self._graph.X, self._graph.entering
+        tensors = {"Y": self._chain(), BEHIND: entering}
+        tensors |= {name: self._graph.flow[n] for name, n in context.side_outputs.items() if n is not None}
+        types = {name: (tensor.dtype.name, tensor.ndim) for name, tensor in tensors.items()}
+        types["Indices"] = ("int64", entering.ndim)
         names = (*self._outputs, *context.side_outputs)
-        for name, number in context.side_outputs.items():
-            if number is not None:
-                tensor = self._graph.flow[number]
-                dtypes[name], ranks[name] = tensor.dtype.name, tensor.ndim
-        results = [_value(name, dtypes[name], [f"{name}_{axis}" for axis in range(ranks[name])]) for name in names]
-        X = self._graph.X
+        results = [_open_value(name, *types[name]) for name in names]
         inputs = [_value(name, tensor.dtype.name, tensor.shape) for name, tensor in self._inputs.items()]
         if context.initializer:
             self._initializers.insert(0, numpy_helper.from_array(X, "X"))
@@ -106,29 +102,30 @@ class _ModelBuilder:
         imports = [helper.make_opsetid("", context.opset)]
         functions = []
         if context.inside == "If":
-            condition = np.array(True)
-            self._inputs["condition"] = condition
+            self._inputs["condition"] = np.array(True)
             inputs.append(_value("condition", "bool", ()))
-            self._nodes = [self._branches(names, results)]
+            branches = {
+                branch: helper.make_graph(nodes, branch, [], outputs)
+                for branch in ("then_branch", "else_branch")
+                for nodes, outputs in [self._renamed(branch, results)]
+            }
+            self._nodes = [helper.make_node("If", ["condition"], list(names), **branches)]
         elif context.inside == "Loop":
-            self._nodes = list(self._loop(names, results, dtypes, ranks))
+            self._nodes = [self._loop({name: types[name] for name in names}, results)]
         elif context.inside == "function":
+            taken = ["X", *self._inputs]
+            functions = [helper.make_function(_LOCAL, "Pooling", taken, list(names), self._nodes, imports[:])]
             imports.append(helper.make_opsetid(_LOCAL, 1))
-            functions.append(self._function(["X", *self._inputs], names, imports[:1]))
-            self._nodes = [helper.make_node("Pooling", ["X", *self._inputs], names, domain=_LOCAL)]
+            self._nodes = [helper.make_node("Pooling", taken, names, domain=_LOCAL)]
         body = helper.make_graph(self._nodes, "maxpool", inputs, results, self._initializers)
         version = helper.find_min_ir_version_for(imports[:1], ignore_unknown=True)
-        if self._initializers:
-            # Before, each of them is an input, too.
-            version = max(version, 4)
-        if functions:
-            # Model-local functions are new in this version of the file format.
-            version = max(version, 8)
+        # Initializers that are no inputs are new in version 4 of the file format, model-local functions in version 8.
+        version = max(version, 4 if self._initializers else 0, 8 if functions else 0)
         model = helper.make_model(body, opset_imports=imports, ir_version=version, functions=functions)
         return GraphModel(bytes(model.SerializeToString()), self._inputs)
 
-    def _chain(self) -> dict[str, Any]:
-        """Add all nodes; the dtype of Y, and its rank."""
+    def _chain(self) -> np.ndarray:
+        """Add all nodes; the reference's Y of the graph."""
         context, graph = self._context, self._graph
         value, tensor = "X", graph.X
         last = "Y" if "Y" in self._outputs else "unused"
@@ -147,7 +144,7 @@ class _ModelBuilder:
             value = self._add(node, last if is_last else f"after_{number}", [value, *more], tensor)
         if not context.after and context.consumers > 1 and last == "Y":
             self._nodes.append(helper.make_node("Identity", [value], ["Y"]))
-        return {"Y": graph.following[-1].dtype.name, "rank": graph.following[-1].ndim}
+        return graph.following[-1]
 
     def _add(self, node: Node, output: str, inputs: list[str], tensor: np.ndarray) -> str:
         """Add a node behind a tensor, with its constants; the name of its output."""
@@ -181,51 +178,35 @@ class _ModelBuilder:
             self._initializers.append(numpy_helper.from_array(value, name))
         return name
 
-    def _branches(self, names: Sequence[str], results: list[ValueInfoProto]) -> NodeProto:
-        """An If whose branches both hold the nodes."""
-        branches = {}
-        for branch in ("then_branch", "else_branch"):
-            renamed = {name: f"{branch}_{name}" for name in _made(self._nodes)}
-            nodes = [_renamed(node, renamed) for node in self._nodes]
-            outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
-            for output in outputs:
-                output.name = renamed[output.name]
-            branches[branch] = helper.make_graph(nodes, branch, [], outputs)
-        return helper.make_node("If", ["condition"], list(names), **branches)
-
-    def _loop(
-        self, names: Sequence[str], results: list[ValueInfoProto], dtypes: Mapping[str, str], ranks: Mapping[str, int]
-    ) -> Iterator[NodeProto]:
+    def _loop(self, types: Mapping[str, tuple[str, int]], results: list[ValueInfoProto]) -> NodeProto:
         """A Loop of one iteration, whose body holds the nodes and carries their outputs."""
         self._initializers.append(numpy_helper.from_array(np.array(1, np.int64), "trips"))
-        carried = []
-        for name in names:
-            start = np.zeros((1,) * ranks[name], NUMPY[dtypes[name]])
+        for name, (dtype, rank) in types.items():
+            start = np.zeros((1,) * rank, NUMPY[dtype])
             self._initializers.append(numpy_helper.from_array(start, f"start_{name}"))
-            carried.append(_value(f"carried_{name}", dtypes[name], [f"c_{name}_{axis}" for axis in range(ranks[name])]))
-        renamed = {name: f"body_{name}" for name in _made(self._nodes)}
-        nodes = [_renamed(node, renamed) for node in self._nodes]
+        nodes, outputs = self._renamed("body", results)
         nodes.insert(0, helper.make_node("Identity", ["go"], ["go_on"]))
-        outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
-        for output in outputs:
-            output.name = renamed[output.name]
+        carried = [_open_value(f"carried_{name}", dtype, rank, f"c_{name}") for name, (dtype, rank) in types.items()]
         inputs: list[ValueInfoProto] = [_value("iteration", "int64", ()), _value("go", "bool", ()), *carried]
         body: GraphProto = helper.make_graph(nodes, "body", inputs, [_value("go_on", "bool", ()), *outputs])
-        yield helper.make_node("Loop", ["trips", "", *(f"start_{name}" for name in names)], list(names), body=body)
+        return helper.make_node("Loop", ["trips", "", *(f"start_{name}" for name in types)], list(types), body=body)
 
-    def _function(self, inputs: list[str], outputs: Sequence[str], imports: list[Any]) -> Any:
-        return helper.make_function(_LOCAL, "Pooling", inputs, list(outputs), self._nodes, imports)
+    def _renamed(self, prefix: str, results: list[ValueInfoProto]) -> tuple[list[NodeProto], list[ValueInfoProto]]:
+        """The nodes and their outputs under other names: those in a graph inside of another must be its own."""
+        names = {name: f"{prefix}_{name}" for node in self._nodes for name in node.output if name}
+        nodes = [NodeProto.FromString(node.SerializeToString()) for node in self._nodes]
+        for node in nodes:
+            node.input[:] = [names.get(name, name) for name in node.input]
+            node.output[:] = [names.get(name, name) for name in node.output]
+        outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
+        for output in outputs:
+            output.name = names[output.name]
+        return nodes, outputs
 
 
-def _made(nodes: Sequence[NodeProto]) -> list[str]:
-    return [name for node in nodes for name in node.output if name]
-
-
-def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
-    renamed = NodeProto.FromString(node.SerializeToString())
-    renamed.input[:] = [names.get(name, name) for name in node.input]
-    renamed.output[:] = [names.get(name, name) for name in node.output]
-    return renamed
+def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoProto:
+    """A tensor whose sizes have names."""
+    return _value(name, dtype, [f"{sizes or name}_{axis}" for axis in range(rank)])
 
 
 def _value(name: str, dtype: str, shape: Sequence[int | str]) -> ValueInfoProto:

@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -38,16 +37,13 @@ def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART) -> Pooled:
     Indices = np.zeros(planes, pooling.numbering.dtype) if pooling.indices else None
     X, nan = np.ascontiguousarray(X), pooling.policies.nan
     for part in _parts(X, pooling.geometry, part_size):
-        cells = _chosen_cells(part, nan)
+        cells, empty[part.at] = _chosen_cells(part, nan)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
             values[np.isnan(values)] = -np.inf
         maxima[part.at] = values
         if Indices is not None:
             Indices[part.at] = pooling.numbering.number(cells, X.shape)
-        for dimension, axis in enumerate(part.geometry, start=1):
-            has_no_tap = _taps(axis)[1] == 0
-            empty[part.at] |= has_no_tap.reshape(-1, *[1] * (len(shape) - 2 - dimension))
     undefined = empty
     if empty.any():
         maxima[empty] = 0
@@ -73,7 +69,7 @@ def chosen(X: np.ndarray, pooling: Pooling, part_size: int = PART, *, last: bool
     shape = (*X.shape[:2], *pooling.output_sizes)
     cells = np.zeros((math.prod(shape[:2]), *shape[2:]), np.int64)
     for part in _parts(X, pooling.geometry, part_size):
-        cells[part.at] = _chosen_cells(part, pooling.policies.nan, last=last)
+        cells[part.at], _ = _chosen_cells(part, pooling.policies.nan, last=last)
     return cells.reshape(shape)
 
 
@@ -121,32 +117,34 @@ def _parts(X: np.ndarray, geometry: Geometry, most: int) -> Iterator[_Part]:
         yield _Part(at, planes[cells], c * plane + low * row, (*before, shorter, *behind))
 
 
-def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> np.ndarray:
-    """The positions in the whole X (int64) of what the windows of a part choose: any cell, if they have none."""
+def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The positions in the whole X (int64) of what the windows of a part choose; and which windows are empty: they choose any."""
     X, geometry, plane = part.X.reshape(len(part.X), -1), part.geometry, part.X[0].size
     shape = (len(X), *(axis.output for axis in geometry))
+    empty = np.zeros(shape[1:], bool)
     origins = np.arange(part.origin, part.origin + X.size, plane).reshape(-1, 1)
     keys = _keys(X, nan)
     wins: _Wins = np.greater_equal if last else np.greater
     if nan is Nan.PROPAGATES_LAST and not last and keys.dtype != X.dtype:
         wins = _wins_or_is_nan
     elif not last and all(map(_is_whole, geometry)):
-        return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape)
+        return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape), empty
     # Positions in the plane: they are the same in all planes, and the smallest integers are the fastest.
     cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1))
     outer, inner = plane, 1
-    for axis in reversed(geometry):
+    for number, axis in reversed(list(enumerate(geometry, start=1))):
         outer //= axis.size
-        of_axis = (-1, outer, axis.size, inner)
-        keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, wins)
+        of_axis, (first, count) = (-1, outer, axis.size, inner), axis.taps()
+        empty |= (count == 0).reshape(-1, *[1] * (len(geometry) - number))
+        keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, first, count, wins)
         inner *= axis.output
-    return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape)
+    return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape), empty
 
 
-def _reduced(keys: np.ndarray, cells: np.ndarray, axis: Axis, wins: _Wins) -> tuple[np.ndarray, np.ndarray]:
+def _reduced(
+    keys: np.ndarray, cells: np.ndarray, axis: Axis, first: np.ndarray, count: np.ndarray, wins: _Wins
+) -> tuple[np.ndarray, np.ndarray]:
     """The best key of each window along the third of four dimensions, and its cell: one tap after the other."""
-    first, count = _taps(axis)
-    # The first tap of an empty window is any cell: the caller discards its result.
     best = keys.take(first, 2)
     chosen = np.broadcast_to(cells.take(first, 2), best.shape).copy()
     are_a_stride_apart = bool((np.diff(first) == axis.stride).all())
@@ -165,16 +163,6 @@ def _reduced(keys: np.ndarray, cells: np.ndarray, axis: Axis, wins: _Wins) -> tu
         # In row-major order the cell of a later tap has a greater number than those of all before it.
         np.maximum(chosen, cell * better, out=chosen)
     return best, chosen
-
-
-def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
-    # Many cases have the same axes. Long tables would take more memory than they save time.
-    return _kept_taps(axis) if axis.output <= 256 else axis.taps()
-
-
-@lru_cache(1024)
-def _kept_taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
-    return axis.taps()
 
 
 def _is_whole(axis: Axis) -> bool:
