@@ -5,7 +5,7 @@ with them accepts what the judge accepts.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -87,12 +87,9 @@ def accepted_results(oracle: GraphOracle, most_values: int = MOST_VALUES) -> lis
 
 def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, AcceptedOutput]]:
     """The further outputs of a graph; several, if the document leaves open what MaxPool returns there."""
-    graph = oracle.graph
-    sides: dict[str, AcceptedOutput] = {}
-    for name, number in graph.context.side_outputs.items():
-        if number is not None:
-            sides[name] = AcceptedOutput(graph.flow[number], {})
-    if BEHIND not in graph.context.side_outputs:
+    side_outputs, flow = oracle.graph.context.side_outputs, oracle.graph.flow
+    sides = {name: AcceptedOutput(flow[number], {}) for name, number in side_outputs.items() if number is not None}
+    if BEHIND not in side_outputs:
         return [sides]
     behind = [accepted_result(each, most_values) for each in oracle.plain.alternatives]
     return [{**sides, BEHIND: result.outputs["Y"]} for result in behind]
@@ -111,30 +108,19 @@ def _moved(oracle: GraphOracle, most_values: int) -> AcceptedResult:
     return replace(result, outputs={**result.outputs, "Y": AcceptedOutput(oracle.output, moved)})
 
 
-class _Values:
-    """Distinct values of one cell, in order; NaN is one value, whatever its bits."""
-
-    def __init__(self) -> None:
-        self._by_bits: dict[object, np.generic] = {}
-
-    def add(self, value: np.generic) -> None:
-        self._by_bits.setdefault(_key(value), value)
-
-    def __iter__(self) -> Iterator[np.generic]:
-        return iter(self._by_bits.values())
-
-    def __len__(self) -> int:
-        return len(self._by_bits)
-
-
 def _key(value: np.generic) -> object:
+    """What distinguishes the values of a cell; NaN is one value, whatever its bits."""
     return "nan" if value != value else int(bits(np.array([value]))[0])
 
 
 def accepted_result(oracle: Oracle, most_values: int = MOST_VALUES) -> AcceptedResult:
     """The accepted Y and Indices of a MaxPool in one interpretation of its windows. Raises :class:`NotListed`."""
     with np.errstate(invalid="ignore"):
-        candidates = _candidates(oracle)
+        # Every Y that may be right in some cell: of each interpretation of NaN, and with zeros of the other sign.
+        possible = [oracle.pooled.Y, *(interpretation.Y for interpretation in oracle.interpretations)]
+        if is_float(oracle.pooled.Y.dtype):
+            possible += [np.where(Y == 0, -Y, Y) for Y in possible if (Y == 0).any()]
+        candidates = list({Y.tobytes(): Y for Y in possible}.values())
         Y = _right_values(oracle, candidates)
         Indices, together = _right_indices(oracle, candidates, most_values)
     pooled, layout = oracle.pooled, oracle.pooling.layout
@@ -160,22 +146,15 @@ def accepted_result(oracle: Oracle, most_values: int = MOST_VALUES) -> AcceptedR
     return AcceptedResult(oracle.pooling.geometry, outputs, pairs, oracle.pooling.numbering.bound(oracle.core.shape))
 
 
-def _candidates(oracle: Oracle) -> list[np.ndarray]:
-    """Every Y that may be right in some cell: of each interpretation of NaN, and with zeros of the other sign."""
-    candidates = [oracle.pooled.Y, *(interpretation.Y for interpretation in oracle.interpretations)]
-    if is_float(oracle.pooled.Y.dtype):
-        candidates += [np.where(Y == 0, -Y, Y) for Y in candidates if (Y == 0).any()]
-    return list({Y.tobytes(): Y for Y in candidates}.values())
-
-
 def _right_values(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int, tuple[CellValue, ...]]:
     """The right values of the cells of Y, by position, besides the reference's."""
-    right: dict[int, _Values] = {}
+    right: dict[int, dict[object, np.generic]] = {}
     for Y in candidates:
         differs = oracle.acceptable(Y) & ~oracle.pooled.undefined & ~oracle.same_values(Y, oracle.pooled.Y)
         for at in np.flatnonzero(differs).tolist():
-            right.setdefault(at, _Values()).add(Y.reshape(-1)[at])
-    others: dict[int, tuple[CellValue, ...]] = {at: tuple(values) for at, values in right.items() if len(values)}
+            value = Y.reshape(-1)[at]
+            right.setdefault(at, {}).setdefault(_key(value), value)
+    others: dict[int, tuple[CellValue, ...]] = {at: tuple(values.values()) for at, values in right.items()}
     return others | dict.fromkeys(np.flatnonzero(oracle.pooled.undefined).tolist(), (OpenValue.ANY,))
 
 

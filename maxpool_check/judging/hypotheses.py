@@ -49,12 +49,6 @@ class _Mistake:
             return False
         return bool((acceptable if signs else acceptable | (Y == 0) & (self.oracle.pooled.Y == 0)).all())
 
-    def explains_indices(self, Y: np.ndarray, numbers: np.ndarray | None) -> bool:
-        """Whether, beside such a Y, every index is what the mistake makes of it."""
-        if numbers is None:
-            return True
-        return bool(self.oracle.match_indices(numbers + self.offset, self.values(Y)).right.all())
-
 
 def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
     """All mistakes that explain wrong outputs, or one wrong output; none is named before other executions decide.
@@ -98,32 +92,21 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
     with np.errstate(invalid="ignore"):
         if kind in NUMBERING:
             return indices and changes_numbers(oracle, kind)
-        return _changes_y(oracle, kind)
+        # A window without a cell may hold anything.
+        if oracle.has_empty or oracle.holds_nan.any() or kind in wrong_geometries(oracle.pooling).without_effect:
+            return False
+        mistakes = _mistakes_by_kind(oracle).get(kind, [])
+        return bool(mistakes) and not any(
+            each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
+            for each in mistakes
+        )
 
 
-# The same for each variant of a case.
-@lru_cache(16)
-def _changes_y(oracle: Oracle, kind: DivergenceKind) -> bool:
-    if oracle.has_empty or oracle.holds_nan.any():
-        return False
-    if kind in _OF_VALUES:
-        mistakes = _value_mistakes_by_kind(oracle).get(kind, [])
-    elif kind in wrong_geometries(oracle.pooling).without_effect:
-        return False
-    else:
-        mistakes = list(_geometry_mistakes(oracle, kind))
-    # A window without a cell may hold anything.
-    return bool(mistakes) and not any(
-        each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
-        for each in mistakes
-    )
-
-
+# Of a case, many kinds are asked about, and each of several variants.
 @lru_cache(1)
-def _value_mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
-    """The mistakes in the values, in each of their forms."""
+def _mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
     mistakes: dict[DivergenceKind, list[_Mistake]] = {}
-    for mistake in _value_mistakes(oracle):
+    for mistake in _all_mistakes(oracle):
         mistakes.setdefault(mistake.kind, []).append(mistake)
     return mistakes
 
@@ -169,7 +152,7 @@ def _fitting(
             continue
         if right is not None and (empty & ~right).sum() > (~empty & ~right).sum():
             continue
-        if mistake.explains_indices(Y, numbers):
+        if numbers is None or other.match_indices(numbers + mistake.offset, mistake.values(Y)).right.all():
             causes[kind] = Cause(kind=kind, output=None, cells=Y.size)
         elif kind in _OF_VALUES:
             causes[kind] = Cause(kind=kind, output="Y", cells=Y.size)
@@ -183,10 +166,9 @@ def _all_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     yield from _value_mistakes(oracle)
 
 
-def _geometry_mistakes(oracle: Oracle, only: DivergenceKind | None = None) -> Iterator[_Mistake]:
+def _geometry_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     for kind, geometry in wrong_geometries(oracle.pooling).wrong:
-        if only in (None, kind):
-            yield _Mistake(kind, Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=())))
+        yield _Mistake(kind, Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=())))
 
 
 _OF_VALUES = frozenset(
