@@ -10,10 +10,10 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.hypotheses import is_truncated_division
-from maxpool_check.judging.inference import judge_accepted, judge_inferred
 from maxpool_check.judging.judgement import Judgement, judged
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.rewrites import rewrite_kinds
+from maxpool_check.judging.shapes import judge_accepted, judge_inferred
 from maxpool_check.judging.verdicts import judge_outputs, judge_variation
 from maxpool_check.results.details import Cause
 from maxpool_check.results.outcomes import (
