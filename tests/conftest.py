@@ -19,8 +19,8 @@ import pytest
 from maxpool_check.commands.main import main
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.storage import record_of
+from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.run import run
-from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import parse
 from tests import forked_workers
 

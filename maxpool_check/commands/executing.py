@@ -22,9 +22,9 @@ from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
-from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
 
 _FEW = 5  # In a message.

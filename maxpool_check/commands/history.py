@@ -12,10 +12,10 @@ from maxpool_check.commands.output import Output
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.html import history as history_html
-from maxpool_check.results.by_target import TargetRecorders
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
-from maxpool_check.running.run_plan import RunPlan
+from maxpool_check.running.decisions import RunPlan
+from maxpool_check.running.run import TargetRecorders
 from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats[HistoryReport] = {

@@ -11,10 +11,10 @@ from maxpool_check.commands.report import FORMATS
 from maxpool_check.commands.run import publish
 from maxpool_check.corpus.selection import ALL
 from maxpool_check.results.storage import Recorder
+from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.given_results import read_results
 from maxpool_check.running.results_executor import ResultsExecutor, profile_of
 from maxpool_check.running.run import run
-from maxpool_check.running.run_plan import RunPlan
 
 
 @click.command("judge")

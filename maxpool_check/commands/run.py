@@ -15,10 +15,10 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
+from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
-from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.transcript import transcribing
 from maxpool_check.words import plural

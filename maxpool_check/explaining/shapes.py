@@ -10,7 +10,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import described
-from maxpool_check.results.shapes import WrongShape
+from maxpool_check.results.details import WrongShape
 
 _MOST_CELLS = 100
 _MOST_COLUMNS = 20

@@ -15,7 +15,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.shapes import judge_accepted, judge_inferred
 from maxpool_check.judging.verdicts import judge_outputs, judge_variation
-from maxpool_check.results.details import Cause
+from maxpool_check.results.details import Cause, WrongShape
 from maxpool_check.results.outcomes import (
     Accepted,
     Crashed,
@@ -29,7 +29,6 @@ from maxpool_check.results.outcomes import (
     TimedOut,
 )
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import NHWC_MAXPOOL, OPTIMIZATION_OFF, PAIRS, Y_ALONE, Variant
 from maxpool_check.specifications.specification import Refused
 

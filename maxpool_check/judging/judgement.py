@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.details import AllowedDifference, Cause, Cell
+from maxpool_check.results.details import AllowedDifference, Cause, Cell, WrongShape
 from maxpool_check.results.outcomes import Failed
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.shapes import WrongShape
 
 
 @dataclass(frozen=True)

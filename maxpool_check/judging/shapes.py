@@ -12,9 +12,8 @@ from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Axis, Placement
-from maxpool_check.results.details import Cause
+from maxpool_check.results.details import Cause, InferredOutput, WrongAxis, WrongShape
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.shapes import InferredOutput, WrongAxis, WrongShape
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications.specification import Refused
 

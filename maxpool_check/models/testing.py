@@ -36,11 +36,10 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
-from maxpool_check.running.decisions import apply_known, known_entry
+from maxpool_check.running.decisions import RunPlan, apply_known, known_entry
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.running.header import header
 from maxpool_check.running.run import run
-from maxpool_check.running.run_header import header
-from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.session import TargetSession
 

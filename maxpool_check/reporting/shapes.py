@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from maxpool_check.results.shapes import WrongAxis, WrongShape
+from maxpool_check.results.details import WrongAxis, WrongShape
 
 _LONGEST = 110
 """A longer line is two."""

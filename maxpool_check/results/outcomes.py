@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from maxpool_check.reference.dtypes import digest
-from maxpool_check.results.shapes import InferredOutput
+from maxpool_check.results.details import InferredOutput
 
 
 @dataclass(frozen=True, eq=False)

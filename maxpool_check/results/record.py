@@ -9,10 +9,9 @@ import msgspec
 
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results import provenance
-from maxpool_check.results.details import AllowedDifference, Cause, Cell, Input
+from maxpool_check.results.details import AllowedDifference, Cause, Cell, InferredOutput, Input, WrongShape
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.provenance import CorpusDescription, Machine, Processor, PythonEnvironment, ToolFiles
-from maxpool_check.results.shapes import InferredOutput, WrongShape
 
 SCHEMA = "maxpool-check/record/1"
 

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from maxpool_check.results.details import InferredOutput
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.targets.mistakes import in_inferred, in_message
 from maxpool_check.targets.worker.messages import decode, described_tensor, digest, encode
 

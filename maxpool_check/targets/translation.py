@@ -10,7 +10,7 @@ from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.numbering import NUMBERINGS, Layout, Numbering, of_whole_tensor
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Activation, Pooling
-from maxpool_check.results.shapes import InferredOutput
+from maxpool_check.results.details import InferredOutput
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.roles import NotExpressible
 from maxpool_check.specifications.specification import Reason, Refused, Specification

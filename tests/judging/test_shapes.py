@@ -12,7 +12,7 @@ from maxpool_check.explaining.shapes import draw_shapes
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
-from maxpool_check.results.shapes import WrongAxis, WrongShape
+from maxpool_check.results.details import WrongAxis, WrongShape
 from maxpool_check.specifications import specification
 from tests.conftest import CASES, run_record
 from tests.judging.test_graph_verdicts import RIGHT, Y_ONLY, judged, oracle_of

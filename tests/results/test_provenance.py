@@ -139,7 +139,7 @@ def test_a_record_without_all_that_is_compared_with_one_that_has_it(kernel_targe
 def own_files(root):
     """What the tool in this folder says of its own files."""
     program = (
-        "from maxpool_check.running.provenance import tool_files as f; t = f(); print(t.sha256, t.revision, t.modified)"
+        "from maxpool_check.running.header import tool_files as f; t = f(); print(t.sha256, t.revision, t.modified)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=root, env={**os.environ, "GIT_DIR": "/nowhere"},

@@ -2,8 +2,8 @@
 
 from contextlib import ExitStack
 
-from maxpool_check.results.by_target import TargetRecorders
 from maxpool_check.results.storage import Recorder
+from maxpool_check.running.run import TargetRecorders
 from tests.conftest import misbehaving, untimed
 from tests.conftest import run_record as record
 from tests.running.test_run import many

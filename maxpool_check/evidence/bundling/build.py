@@ -40,7 +40,7 @@ from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Execution, Record
 from maxpool_check.results.storage import decompressed
-from maxpool_check.running.provenance import tool_files
+from maxpool_check.running.header import tool_files
 from maxpool_check.specifications.clauses import Clause, clauses
 from maxpool_check.words import plural
 

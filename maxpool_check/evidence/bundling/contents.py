@@ -37,7 +37,7 @@ from maxpool_check.evidence.tracing.tracing import TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
-from maxpool_check.running.run_header import digest_of_files
+from maxpool_check.running.header import digest_of_files
 
 _MOST_IN_MEMORY = 100_000
 """A record of more executions stays in its file."""

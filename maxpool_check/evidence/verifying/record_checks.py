@@ -23,10 +23,9 @@ from maxpool_check.judging.naming import Observations
 from maxpool_check.results.record import Execution, KnownEntry, Record, RunFooter, Verdict
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import ALL_VARIANTS, NHWC_MAXPOOL, Variant, variant_named
-from maxpool_check.running.decisions import Decisions
+from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import TargetResult
 from maxpool_check.running.run import contradicted, day_of
-from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets import nhwc_maxpool
 from maxpool_check.words import plural
