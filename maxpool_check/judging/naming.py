@@ -6,9 +6,7 @@ of a dtype say nothing about those of another.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import itemgetter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -35,65 +33,80 @@ Contradictions = dict[str, dict[str, str]]
 """By kind and dtype, a case whose outputs are not those of the mistake."""
 
 
-@dataclass
 class Observations:
-    """The compared executions of one target.
+    """The compared executions of one target, by the numbers of their cases: one byte per case, and more of those that diverge."""
 
-    Each is the number of its case, and whether it is translated and has Indices; with the kinds of its causes, None if it conforms.
-    """
-
-    executions: dict[tuple[int, bool, bool], frozenset[str] | None] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._conforming = bytearray()
+        self._diverging: dict[tuple[int, int], frozenset[str]] = {}
+        self._candidates: dict[str, set[str]] = defaultdict(set)
 
     def add(self, number: int, execution: Execution) -> None:
         """Remember an execution of the case of a number."""
-        key = number, bool(execution.translation), "Indices" in execution.digests
-        if execution.verdict is Verdict.CONFORMS and execution.digests:
-            self.executions.setdefault(key, None)
-        elif execution.verdict is Verdict.DIVERGES and execution.digests:
-            self.executions[key] = frozenset(cause.kind for cause in execution.causes)
+        if not execution.digests:
+            return
+        self._conforming.extend(bytes(max(0, number + 1 - len(self._conforming))))
+        form = 2 * bool(execution.translation) + ("Indices" in execution.digests)
+        if execution.verdict is Verdict.CONFORMS:
+            self._conforming[number] |= 1 << form
+        elif execution.verdict is Verdict.DIVERGES:
+            kinds = frozenset(cause.kind for cause in execution.causes)
+            self._diverging[number, form] = kinds
+            self._candidates[_dtype(execution)] |= kinds
+
+    def candidates(self) -> dict[str, set[str]]:
+        """The mistakes that explain some execution, by dtype."""
+        return {dtype: set(kinds) for dtype, kinds in self._candidates.items()}
+
+    def __len__(self) -> int:
+        """The number of cases up to the last one that was compared."""
+        return len(self._conforming)
+
+    def of(self, number: int) -> Iterator[tuple[bool, bool, frozenset[str] | None]]:
+        """Of each execution of a case: whether it is translated and has Indices, and the candidates: None if it conforms."""
+        for form in range(4) if number < len(self) else ():
+            explained = self._diverging.get((number, form))
+            if explained is not None or self._conforming[number] & 1 << form:
+                yield bool(form & 2), bool(form & 1), explained
 
 
 def contradictions(
     observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
 ) -> dict[str, Contradictions]:
-    """The candidates that other executions of the same target contradict, with the first such case, by target.
+    """The candidates of each target that other executions of it contradict, with the first such case.
 
-    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none. Executions are
-    taken case by case, so that targets share its oracle and what mistakes make of it.
+    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none: it is called
+    case by case, so that targets can share it.
     """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
-    candidates: dict[str, dict[str, set[str]]] = {target: defaultdict(set) for target in observations}
-    executions = sorted(
-        (
-            (*key, target, kinds)
-            for target, observed in observations.items()
-            if any(observed.executions.values())
-            for key, kinds in observed.executions.items()
-        ),
-        key=itemgetter(0, 1, 2),
-    )
-    for number, _, _, target, kinds in executions:
-        if kinds and (oracle := oracle_of(number)) is not None:
-            candidates[target][oracle.X.dtype.name] |= kinds
-    for number, is_translated, has_indices, target, explained in executions:
-        if not any(candidates[target].values()):
-            continue
-        oracle = oracle_of(number)
-        # Where the document can be interpreted in several ways, other outputs are right as well.
-        if oracle is None or oracle.pooling.alternatives:
-            continue
-        placement = oracle.pooling.placement
-        plain = placement is not None and not placement.is_same and placement.rounding is floor_output
-        if is_translated and not plain:
-            # The target may have been given other attributes, with which a mistake gives something else.
-            continue
-        dtype = oracle.X.dtype.name
-        left = candidates[target][dtype]
-        for kind in sorted(left - (explained or frozenset()) - (_ONE_SIDED if explained is None else _OF_UNKNOWN_PADS)):
-            if would_change(oracle, DivergenceKind(kind), indices=has_indices):
-                results[target][kind][dtype] = id_of(number)
-                left.remove(kind)
+    candidates = {target: observed.candidates() for target, observed in observations.items()}
+    for number in range(max(map(len, observations.values()), default=0)):
+        for target, observed in observations.items():
+            if not any(candidates[target].values()):
+                continue
+            for is_translated, has_indices, explained in observed.of(number):
+                oracle = oracle_of(number)
+                if oracle is None or not _is_comparable(oracle, is_translated=is_translated):
+                    continue
+                dtype = oracle.X.dtype.name
+                left = candidates[target].get(dtype, set())
+                not_contradicted = _ONE_SIDED if explained is None else explained | _OF_UNKNOWN_PADS
+                for kind in sorted(left - not_contradicted):
+                    if would_change(oracle, DivergenceKind(kind), indices=has_indices):
+                        results[target][kind][dtype] = id_of(number)
+                        left.remove(kind)
     return {target: dict(result) for target, result in results.items()}
+
+
+def _is_comparable(oracle: Oracle, *, is_translated: bool) -> bool:
+    """Whether other outputs than those of a mistake contradict it."""
+    if oracle.pooling.alternatives:
+        # The document can be interpreted in several ways, and other outputs are right as well.
+        return False
+    placement = oracle.pooling.placement
+    plain = placement is not None and not placement.is_same and placement.rounding is floor_output
+    # The target may have been given other attributes, with which a mistake gives something else.
+    return plain or not is_translated
 
 
 def named_causes(
