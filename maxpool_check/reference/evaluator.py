@@ -147,10 +147,10 @@ def _reduced(
     """The best key of each window along the third of four dimensions, and its cell: one tap after the other."""
     best = keys.take(first, 2)
     chosen = np.broadcast_to(cells.take(first, 2), best.shape).copy()
-    are_a_stride_apart = bool((np.diff(first) == axis.stride).all())
+    are_a_stride_apart, fewest = bool((np.diff(first) == axis.stride).all()), count.min()
     for t in range(1, int(count.max())):
         at = first + t * axis.dilation
-        if are_a_stride_apart and t < count.min():
+        if are_a_stride_apart and t < fewest:
             # Neighbours in memory compare so much faster that the copy pays.
             taps = (slice(None), slice(None), slice(at[0], at[-1] + 1, axis.stride))
             candidate, cell = np.ascontiguousarray(keys[taps]), np.ascontiguousarray(cells[taps])
