@@ -42,50 +42,6 @@ REPLIES = {
 """What some send to every request: a line, or the fields of a message beside its id."""
 
 
-FRAMES = {
-    "frame": (16, 16, 16),
-    "frame_that_ends_early": (16, 16, 4),
-    "frame_with_bytes_of_no_tensor": (16, 12, 16),
-    "frame_with_too_few_bytes": (8, 16, 8),
-    "frame_of_another_shape": (12, 12, 12),
-    "frame_without_bytes": (0, 16, 0),
-    "frame_of_a_negative_size": (16, -16, 16),
-    "frame_of_a_size_in_words": (16, "many", 16),
-    "frame_that_claims_too_much": (2**40, 2**40, 16),
-    "frame_that_claims_much": (2**30, 2**30, 16),
-}
-"""What some send as a frame: the bytes that it claims, those of its tensor, and those that follow."""
-
-
-def send_frame(claimed, size, following):
-    ready()
-    number = receive()["id"]
-    tensor = {"dtype": "float32", "shape": [1, 1, 2, 2], "data": size}
-    header = {"bytes": claimed, "id": number, "type": "result", "outputs": {"Y": tensor}}
-    os.write(1, json.dumps(header).encode() + b"\n" + b"\0\0\200?" * (following // 4))
-    if claimed == 2**30:
-        time.sleep(600)
-
-
-def frame_of_nonsense():
-    """Sends what begins like a frame."""
-    ready()
-    receive()
-    os.write(1, b'{"bytes": 16, nonsense}\n' + bytes(16))
-
-
-def frame_of_a_list():
-    """Sends a frame whose outputs have no names."""
-    ready()
-    number = receive()["id"]
-    os.write(1, json.dumps({"bytes": 4, "id": number, "type": "result", "outputs": [4]}).encode() + b"\n" + bytes(4))
-
-
-def line_for_a_frame():
-    """Sends a line where frames are possible."""
-    send_always(result(dtype="float32", shape=[1, 1, 2, 2], data="AACAPwAAgD8AAIA/AACAPw=="))
-
-
 def send_always(reply):
     ready()
     while True:
@@ -291,7 +247,5 @@ if __name__ == "__main__":
         receive()
     if sys.argv[1] in REPLIES:
         send_always(REPLIES[sys.argv[1]])
-    if sys.argv[1] in FRAMES:
-        send_frame(*FRAMES[sys.argv[1]])
     else:
         globals()[sys.argv[1]]()

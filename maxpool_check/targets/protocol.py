@@ -57,7 +57,8 @@ class Request:
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
         inputs = {name: encode(value) for name, value in self.inputs.items()}
-        return self._line(number, base64.b64encode(self.model).decode(), inputs)
+        # Some programs look for keys as Python writes them.
+        return json.dumps(self._message(number, base64.b64encode(self.model).decode(), inputs)).encode() + b"\n"
 
     def line_and_bytes(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``, which says how many bytes of the model and of each input follow.
@@ -67,9 +68,10 @@ class Request:
         described = {name: described_tensor(value) for name, value in self.inputs.items()}
         contents = [self.model, *(content or b"" for _, content in described.values())]
         inputs = {name: {**tensor, "data": len(content or b"")} for name, (tensor, content) in described.items()}
-        return b"".join([self._line(number, len(self.model), inputs), *contents])
+        line = msgspec.json.encode(self._message(number, len(self.model), inputs))
+        return b"".join([line, b"\n", *contents])
 
-    def _line(self, number: int, model: object, inputs: Mapping[str, Any]) -> bytes:
+    def _message(self, number: int, model: object, inputs: Mapping[str, Any]) -> dict[str, Any]:
         message: dict[str, Any] = {
             "id": number,
             "model": model,
@@ -85,7 +87,7 @@ class Request:
             message["fresh"] = True
         if self.permitted:
             message["permitted"] = [digest(dict(outputs)) for outputs in self.permitted]
-        return msgspec.json.encode(message) + b"\n"
+        return message
 
 
 def outcome_of(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]] = ()) -> Outcome:

@@ -44,7 +44,7 @@ def kernel_target():
 
 
 def send(worker, request, seconds=20.0):
-    worker.write(request.line(1), seconds)
+    worker.write(request.line(1))
     return worker.read(1, seconds)
 
 

@@ -133,7 +133,7 @@ def _judged(
     lines = executions(judged_case(case, target.name, oracle, results, unoptimized))
     return {
         variant: msgspec.structs.replace(
-            line, origin=stored[variant].origin, seconds=stored[variant].seconds,
+            line, origin=stored[variant].origin, seconds=stored[variant].seconds, matched=stored[variant].matched,
             # The judge needs no more of outputs that the document excludes than their shapes.
             digests=line.digests if isinstance(oracle, GraphOracle) else stored[variant].digests,
         )
