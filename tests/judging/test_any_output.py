@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.kinds import DivergenceKind
@@ -111,7 +112,7 @@ def array(data, *shapes):
 
 
 FLAT = [
-    Case(f"flat:{name}-{rank}", name, np.ones((2,) * rank, np.int8), {}, ("Y", "Indices"), document.policies)
+    Case(f"flat:{name}-{rank}", name, Recipe.of(np.ones((2,) * rank, np.int8)), {}, ("Y", "Indices"), document.policies)
     for name, document in SPECIFICATIONS.items()
     for rank in range(3)
 ]
