@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from maxpool_check.judging.cells import index_kinds, tie_kinds, value_kinds
 from maxpool_check.judging.hypotheses import causes_of, is_truncated_division
-from maxpool_check.judging.indices import NUMBERING, index_kinds, tie_kinds
 from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.mistakes import NUMBERING
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.values import value_kinds
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, identical
 from maxpool_check.results.details import AllowedDifference, Cause, Cell

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.judging.indices import NUMBERING, changes_numbers, numbering_causes
+from maxpool_check.judging.cells import ROUNDED, changes
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.mistakes import NUMBERING, changes_numbers, empty_sizes, numbering_causes, wrong_geometries
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.values import ROUNDED, changes
-from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Activation, Function, Pooling

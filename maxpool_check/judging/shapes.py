@@ -7,8 +7,8 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.mistakes import empty_sizes, wrong_geometries
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Axis, Placement

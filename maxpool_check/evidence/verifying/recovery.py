@@ -16,7 +16,7 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.hypotheses import made_by
-from maxpool_check.judging.indices import wrong_numbers
+from maxpool_check.judging.mistakes import wrong_numbers
 from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference.dtypes import bits, digest, is_float, lowest
 from maxpool_check.results.record import Execution

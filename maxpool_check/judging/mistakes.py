@@ -1,19 +1,28 @@
-"""The geometries that a mistake in the windows gives."""
+"""What mistakes make of the windows, and of the numbers of cells."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
+from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.details import Cause
+
+NUMBERING = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.group is KindGroup.ALL_INDICES)
+"""The mistakes in the numbering."""
 
 _Geometries = Iterator[tuple[DivergenceKind, Geometry]]
+_Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -175,3 +184,101 @@ class _FromTheBorder(Axis):
         windows = [range(max(0, start), min(self.size, start + reach), self.dilation) for start in starts]
         first = np.array([window[0] if window else 0 for window in windows], np.int64)
         return first, np.array([len(window) for window in windows], np.int64)
+
+
+def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
+    """The mistakes in the numbering that explain all Indices; none if there are no Indices, or if they are right."""
+    if numbers is None:
+        return []
+    match = oracle.match_indices(numbers, None)
+    wrong = ~match.right
+    if not wrong.any() or (wrong.sum() == 1 and match.inside[wrong].all()):
+        # A single wrong cell in the window says nothing about the numbering.
+        return []
+    return [
+        Cause(kind=kind, output="Indices", cells=numbers.size)
+        for kind in _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
+    ]
+
+
+def wrong_numbers(oracle: Oracle, kinds: Collection[str]) -> Iterator[np.ndarray]:
+    """The Indices that mistakes of these kinds in the numbering make of the chosen cells; -1 in a window without a cell."""
+    shape, empty = oracle.core.shape, oracle.pooled.empty
+    for kind, number in _numberings(shape, oracle.pooling, several=True):
+        if kind.value in kinds:
+            for cells in (*oracle.choices, oracle.last, oracle.column_first):
+                yield np.where(empty, -1, number(np.maximum(cells, 0)))
+
+
+def changes_numbers(oracle: Oracle, kind: DivergenceKind) -> bool:
+    """Whether a mistake in the numbering would change the right Indices of a case."""
+    kinds = {each for each, _ in _numberings(oracle.core.shape, oracle.pooling, several=True)}
+    numbers = oracle.pooled.Indices
+    return kind in kinds and numbers is not None and kind not in _fitting_kinds(oracle, numbers, several=True)
+
+
+def _fitting_kinds(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> list[DivergenceKind]:
+    chosen = list(oracle.choices)
+    if oracle.pooling.policies.tie is Tie.ANY:
+        chosen += [oracle.last, oracle.column_first]
+    kinds: list[DivergenceKind] = []
+    for kind, number in _numberings(oracle.core.shape, oracle.pooling, several=several):
+        if kind not in kinds:
+            explained = oracle.pooled.empty.copy()
+            for cells in chosen:
+                explained |= numbers == number(np.maximum(cells, 0))
+            kinds += [kind] if explained.all() else []
+    return kinds
+
+
+def _numberings(shape: tuple[int, ...], pooling: Pooling, *, several: bool) -> _Numberings:
+    """Wrong numbers of row-major positions in N x C x D1 x ... x Dn."""
+    numbering, rank = pooling.numbering, len(shape)
+
+    def by(**changes: object) -> Callable[[np.ndarray], np.ndarray]:
+        other = replace(numbering, **changes)  # type: ignore[arg-type]
+        return lambda cells: other.number(cells, shape)
+
+    by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
+    if numbering.axis != 2:
+        yield DivergenceKind.INDICES_PLANE_RELATIVE, by(axis=2)
+    yield (
+        DivergenceKind.INDICES_STORAGE_ORDER,
+        by(storage_order=StorageOrder.ROW_MAJOR if by_columns else StorageOrder.COLUMN_MAJOR),
+    )
+    if numbering.layout is Layout.CHANNELS_FIRST:
+        yield DivergenceKind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
+    # Counting from an axis inside the plane gives few numbers, so that a single cell agrees by chance.
+    for axis in range(rank if several else 2):
+        if axis not in (2, numbering.axis):
+            yield DivergenceKind.INDICES_MODULO_AXIS, by(axis=axis)
+    yield from _flattened(shape, pooling.geometry, numbering)
+
+
+def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering) -> _Numberings:
+    """Positions computed with other sizes: those of the padded tensor, or of other axes."""
+    spatial = range(len(geometry))
+    right = tuple(reversed(spatial)) if numbering.storage_order is StorageOrder.COLUMN_MAJOR else tuple(spatial)
+
+    def number(
+        order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
+    ) -> np.ndarray:
+        batch, channel, *position = coordinates(cells, shape)
+        offset = np.zeros(cells.shape, np.int64)
+        for axis, extent in zip(order, extents, strict=True):
+            offset = offset * extent + position[axis] + shifts[axis]
+        result: np.ndarray = (batch * shape[1] + channel) * plane + offset
+        return result % numbering.bound(shape) if numbering.axis else result
+
+    begins = [max(0, axis.begin) for axis in geometry]
+    extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
+    plane, padded = math.prod(shape[2:]), math.prod(extents)
+    in_order = [extents[axis] for axis in right]
+    none = [0] * len(geometry)
+    for shifts, plane_size in itertools.product((begins, none), (padded, plane, 0)):
+        if padded != plane:
+            yield DivergenceKind.INDICES_IN_PADDED_TENSOR, partial(number, right, in_order, shifts, plane_size)
+    for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
+        if len(geometry) <= 3 and (order != sizes or order not in (right, right[::-1])):
+            values = [shape[2 + axis] for axis in sizes]
+            yield DivergenceKind.INDICES_AXES_SWAPPED, partial(number, order, values, none, plane)

@@ -1,5 +1,6 @@
-"""The kinds of single wrong cells of Y, decided from X, the window and Y."""
+"""The kinds of single wrong cells, decided from X, the window, Y and the index."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
 from maxpool_check.reference.policies import Nan
 
@@ -22,7 +23,7 @@ ROUNDED = {
 _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
 
-_MOST_WINDOWS = 4096
+_MOST_WINDOWS = _MOST_TAPS = 4096
 
 
 def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
@@ -50,6 +51,73 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
         DivergenceKind.Y_FROM_OUTSIDE_WINDOW: elsewhere,
     }
     return first_that_fits(wrong, kinds, DivergenceKind.Y_NOT_IN_INPUT)
+
+
+def index_kinds(
+    oracle: Oracle, numbers: np.ndarray, match: IndexMatch, leaks: np.ndarray
+) -> dict[DivergenceKind, np.ndarray]:
+    """The wrong cells of Indices (boolean, N x C x D1 x ... x Dn), each under the first kind that fits.
+
+    ``leaks`` marks the cells whose Y is the padding's value.
+    """
+    X, numbering = oracle.core, oracle.pooling.numbering
+    planes = (*X.shape[:2], *[1] * len(oracle.pooling.geometry))
+    seed = numbering.before_planes(X.shape).reshape(planes)
+    origin = numbering.number(np.arange(0, X.size, X[0, 0].size, dtype=np.int64), X.shape).reshape(planes)
+    wrong = ~match.right
+    # Where no cell exceeds the dtype's lowest finite value, a scan from there finds nothing.
+    keeps_seed = ~(oracle.nan_as_neg_inf.maxima > lowest(X.dtype))
+    at_padding = _at_padding(oracle, numbers, wrong & ~match.inside)
+    seed_kept = (numbers == seed) & keeps_seed
+    # If the padding cannot have won, only indices that all refer to the padding prove that it did.
+    outside = wrong & ~match.inside & ~leaks
+    could_win = keeps_seed | (oracle.pooled.maxima == 0)
+    won = (at_padding | ~outside).all() and len(np.unique(numbers[outside])) > 1
+    at_nan = np.zeros(numbers.shape, bool)
+    for is_cell, cells in numbering.cells(numbers, X.shape) if is_float(X.dtype) else ():
+        at_nan |= is_cell & np.isnan(X.reshape(-1)[cells])
+    kinds = {
+        DivergenceKind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~seed_kept)),
+        DivergenceKind.INDICES_AT_NAN: match.inside & ~match.maximum & at_nan,
+        DivergenceKind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~match.inside | (keeps_seed & ~match.ties)),
+        DivergenceKind.INDICES_SENTINEL: (numbers < 0) | seed_kept,
+        DivergenceKind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
+        DivergenceKind.INDICES_OUTSIDE_WINDOW: ~match.inside,
+        **tie_kinds(oracle, numbers, wrong & match.ties),
+        DivergenceKind.INDICES_DISAGREES_WITH_Y: match.maximum,
+    }
+    return first_that_fits(wrong, kinds, DivergenceKind.INDICES_IN_WINDOW_NOT_MAXIMUM)
+
+
+def tie_kinds(oracle: Oracle, numbers: np.ndarray, ties: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
+    """The rule by which another of several equal maxima than the first is chosen; one rule for all cells, if it exists."""
+    if not ties.any():
+        return {}
+    rules = {DivergenceKind.INDICES_TIE_LAST: oracle.last, DivergenceKind.INDICES_TIE_COLUMN_FIRST: oracle.column_first}
+    numbering, shape = oracle.pooling.numbering, oracle.core.shape
+    by_rule = {kind: ties & (numbers == numbering.number(cells, shape)) for kind, cells in rules.items()}
+    for kind, cells in by_rule.items():
+        if (cells == ties).all():
+            return {kind: ties}
+    return first_that_fits(ties, by_rule, DivergenceKind.INDICES_TIE_OTHER)
+
+
+def _at_padding(oracle: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Which of some indices are the number of a tap in the padding, computed as if it were a cell of X."""
+    at_padding = np.zeros(numbers.shape, bool)
+    geometry, numbering, shape = oracle.pooling.geometry, oracle.pooling.numbering, oracle.core.shape
+    if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS:
+        return at_padding
+    grid: tuple[np.ndarray, ...] = np.indices(numbers.shape, sparse=True)
+    batch, channel, *outputs = grid
+    for tap in itertools.product(*(range(axis.kernel) for axis in geometry)):
+        outside = np.zeros((1,) * numbers.ndim, bool)
+        position = []
+        for i, axis, t in zip(outputs, geometry, tap, strict=True):
+            position.append(i * axis.stride - axis.begin + t * axis.dilation)
+            outside = outside | (position[-1] < 0) | (position[-1] >= axis.size)
+        at_padding |= outside & (numbers == numbering.of_coordinates((batch, channel, *position), shape))
+    return at_padding & where
 
 
 def first_that_fits(
