@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -104,23 +103,16 @@ def _compare(oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str
         name in outputs and identical(outputs[name], oracle.outputs[name]) for name in names
     ):
         # Which of several equal maxima is chosen shows in Indices alone.
-        interpretations = {
-            point: interpretations
-            for point, interpretations in _interpretations_of_reference(oracle).items()
-            if point != "tie" or "Indices" in names
-        }
-        return Comparison(oracle, interpretations=interpretations, identical=True)
-    whole = [wrong for name in names if (wrong := _wrong_as_a_whole(oracle, name, outputs.get(name)))]
+        right = {name: oracle.pooling.layout.to_core(oracle.outputs[name]) for name in {"Y", *names}}
+        return Comparison(oracle, interpretations=interpretations_of(oracle, right), identical=True)
+    whole = [
+        wrong
+        for name in names
+        if (wrong := wrong_tensor(name, outputs.get(name), oracle.dtype(name), oracle.shape)) is not None
+    ]
     if whole:
         return _compare_whole(oracle, outputs, names, whole)
     return _compare_cells(oracle, {name: oracle.pooling.layout.to_core(outputs[name]) for name in names})
-
-
-@lru_cache(8)
-def _interpretations_of_reference(oracle: Oracle) -> dict[str, tuple[str, ...]]:
-    """The same for all targets whose outputs are the reference's."""
-    layout = oracle.pooling.layout
-    return interpretations_of(oracle, {name: layout.to_core(output) for name, output in oracle.outputs.items()})
 
 
 def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Comparison:
@@ -177,14 +169,14 @@ def _compare_whole(
     return Comparison(oracle, tuple(wrong), causes=tuple(causes), mistakes=mistakes)
 
 
-def _wrong_as_a_whole(oracle: Oracle, name: str, tensor: np.ndarray | None) -> WrongOutput | None:
+def wrong_tensor(name: str, tensor: np.ndarray | None, dtype: np.dtype, shape: tuple[int, ...]) -> WrongOutput | None:
+    """What is wrong with an output as a whole: it is missing, or has another dtype or shape."""
     if tensor is None:
         return WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
-    dtype = oracle.dtype(name)
     if tensor.dtype != dtype:
         return WrongOutput(name, DivergenceKind.DTYPE, None, f"{name} is {tensor.dtype.name}, expected {dtype.name}")
-    if tensor.shape != oracle.shape:
-        message = f"{name} has the shape {list(tensor.shape)}, expected {list(oracle.shape)}"
+    if tensor.shape != shape:
+        message = f"{name} has the shape {list(tensor.shape)}, expected {list(shape)}"
         return WrongOutput(name, DivergenceKind.SHAPE, None, message)
     return None
 

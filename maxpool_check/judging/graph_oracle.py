@@ -9,12 +9,10 @@ import numpy as np
 
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.judging.comparison import WrongOutput, compare
+from maxpool_check.judging.comparison import WrongOutput, compare, wrong_tensor
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
-
-_GRAPH_OUTPUT = DivergenceKind.GRAPH_OUTPUT
 
 _DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
 """Operators behind MaxPool whose output cells come from cells that depend on the values of its outputs."""
@@ -126,17 +124,13 @@ class GraphOracle(Oracle):
         """What is wrong outside the cells of MaxPool: shapes and dtypes of moved outputs, constants, and side outputs."""
         if "Y" in names and self.moves:
             Y = outputs.get("Y")
-            if Y is None:
-                yield WrongOutput("Y", DivergenceKind.MISSING_OUTPUT, None, "Y is missing")
-            elif Y.dtype != self.output.dtype:
-                message = f"Y is {Y.dtype.name}, expected {self.output.dtype.name}"
-                yield WrongOutput("Y", DivergenceKind.DTYPE, None, message)
-            elif Y.shape != self.output.shape:
-                message = f"Y has the shape {list(Y.shape)}, expected {list(self.output.shape)}"
-                yield WrongOutput("Y", DivergenceKind.SHAPE, None, message)
-            elif not same(Y, self.output)[self.sources < 0].all():
-                message = "Y differs in cells that do not come from MaxPool"
-                yield WrongOutput("Y", _GRAPH_OUTPUT, None, message)
+            wrong = wrong_tensor("Y", Y, self.output.dtype, self.output.shape)
+            if wrong is None and Y is not None and not same(Y, self.output)[self.sources < 0].all():
+                wrong = WrongOutput(
+                    "Y", DivergenceKind.GRAPH_OUTPUT, None, "Y differs in cells that do not come from MaxPool"
+                )
+            if wrong is not None:
+                yield wrong
         for name, number in self.graph.context.side_outputs.items():
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
@@ -144,7 +138,9 @@ class GraphOracle(Oracle):
                 expected, tensor = self.graph.flow[number], outputs[name]
                 if tensor.dtype != expected.dtype or tensor.shape != expected.shape or not same(tensor, expected).all():
                     op = self.graph.context.before[number].op
-                    yield WrongOutput(name, _GRAPH_OUTPUT, None, f"the output {name} of the graph, of {op}, is wrong")
+                    yield WrongOutput(
+                        name, DivergenceKind.GRAPH_OUTPUT, None, f"the output {name} of the graph, of {op}, is wrong"
+                    )
 
     def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """Whether the Y of MaxPool is an output of the graph as well, and wrong."""

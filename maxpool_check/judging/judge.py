@@ -9,11 +9,10 @@ import numpy as np
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.judgement import Judgement, judged
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.rewrites import rewrite_kinds
-from maxpool_check.judging.shapes import judge_accepted, judge_inferred
+from maxpool_check.judging.shapes import judge_accepted, judge_excluded, judge_inferred
 from maxpool_check.judging.verdicts import judge_outputs, judge_variation
 from maxpool_check.results.details import Cause, WrongShape
 from maxpool_check.results.outcomes import (
@@ -109,26 +108,14 @@ def _judge_refusal(oracle: GraphOracle | Refused, variant: Variant, status: str,
     return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), message, limit=limit)
 
 
-def _judge_excluded(refused: Refused, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    """The judgement on the outputs of a graph that the document excludes."""
-    if refused.is_open:
-        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {refused}")
-    shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-    truncated = "Y" in outputs and is_truncated_division(refused.axes, outputs["Y"].shape)
-    return Judgement(
-        Verdict.DIVERGES,
-        (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ())),
-        f"returned {shapes}; the document excludes the graph ({refused.reason.value}): {refused}",
-    )
-
-
 def _judge_returned(
     oracle: GraphOracle | Refused, variant: Variant, outcome: Returned, of_maxpool: _OfMaxPool
 ) -> Judgement:
     """The judgement on the outputs of a graph; adds those of its MaxPool to ``of_maxpool``."""
     outputs, names = outcome.outputs, variant.outputs
     if isinstance(oracle, Refused):
-        return _judge_excluded(oracle, outputs)
+        result = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
+        return judge_excluded(oracle, f"returned {result}", outputs["Y"].shape if "Y" in outputs else None)
     if outcome.permitted is None:
         return _judge_outputs(oracle, variant, outputs, of_maxpool)
     # Permitted outputs are judged once, whichever variant and target returns them.

@@ -1,7 +1,7 @@
 """Shapes of outputs: which axes of a wrong one differ, by which formulas, and what is inferred or accepted without outputs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.hypotheses import is_truncated_division
@@ -23,6 +23,9 @@ ACCEPTED = "accepted"
 _NOTHING = InferredOutput(dtype=None, shape=None)
 
 _CLIPPED = " less the window that would begin in the end padding"
+
+_Expected = tuple[str, tuple[int, ...]]
+"""The dtype and the shape of an output by one interpretation of the document."""
 
 _Formula = tuple[str, str, str]
 """How it rounds, what it rounds, and what follows."""
@@ -106,36 +109,22 @@ def _text(formula: _Formula | None) -> str:
     return "" if formula is None else "{}({}){}".format(*formula)
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """An output by one interpretation of the document."""
-
-    dtype: str
-    shape: tuple[int, ...]
-
-    def wrong(self, inferred: InferredOutput) -> DivergenceKind | None:
-        """What is wrong with what is known of an output."""
-        if inferred.dtype is not None and inferred.dtype != self.dtype:
-            return DivergenceKind.DTYPE
-        if inferred.shape is None:
-            return None
-        fits = len(inferred.shape) == len(self.shape) and all(
-            size is None or size == expected for size, expected in zip(inferred.shape, self.shape, strict=True)
-        )
-        return None if fits else DivergenceKind.SHAPE
-
-    def __str__(self) -> str:
-        return f"{self.dtype}{list(self.shape)}"
-
-
 def judge_accepted(oracle: Oracle | Refused) -> Judgement:
     """Judge a target that accepted a graph and says nothing of its outputs."""
     if not isinstance(oracle, Refused):
         return Judgement(Verdict.CONFORMS, message=ACCEPTED)
-    if oracle.is_open:
-        return Judgement(Verdict.UNDEFINED, message=f"{ACCEPTED}; the document gives the graph no meaning: {oracle}")
-    message = f"{ACCEPTED}; the document excludes the graph ({oracle.reason.value}): {oracle}"
-    return Judgement(Verdict.DIVERGES, (DivergenceKind.ACCEPTS_INVALID,), message)
+    judgement = judge_excluded(oracle, ACCEPTED)
+    return replace(judgement, message=f"{ACCEPTED}; {judgement.message}") if oracle.is_open else judgement
+
+
+def judge_excluded(refused: Refused, result: str, shape: tuple[int, ...] | None = None) -> Judgement:
+    """Judge what a target made of a graph that the document excludes; ``shape`` is that of its Y."""
+    if refused.is_open:
+        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {refused}")
+    truncated = shape is not None and is_truncated_division(refused.axes, shape)
+    kinds = (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ()))
+    message = f"{result}; the document excludes the graph ({refused.reason.value}): {refused}"
+    return Judgement(Verdict.DIVERGES, kinds, message)
 
 
 def judge_inferred(oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, InferredOutput]) -> Judgement:
@@ -143,7 +132,11 @@ def judge_inferred(oracle: GraphOracle | Refused, variant: Variant, outputs: Map
     names = [*variant.outputs, *([] if isinstance(oracle, Refused) else oracle.graph.context.side_outputs)]
     inferred = {name: outputs.get(name, _NOTHING) for name in names}
     if isinstance(oracle, Refused):
-        return _judge_excluded(oracle, inferred)
+        if not oracle.is_open and all(output.shape is None for output in inferred.values()):
+            message = f"neither refused nor inferred, though the document excludes the graph ({oracle.reason.value})"
+            return Judgement(Verdict.UNKNOWN, message=message)
+        result = ", ".join(f"{name} {output}" for name, output in inferred.items())
+        return judge_excluded(oracle, f"inferred {result}", inferred["Y"].sizes if "Y" in inferred else None)
     expected = min(_interpretations(oracle, names), key=lambda each: len(_wrong(each, inferred)))
     wrong = _wrong(expected, inferred)
     if wrong:
@@ -151,19 +144,6 @@ def judge_inferred(oracle: GraphOracle | Refused, variant: Variant, outputs: Map
     if unknown := [f"{_unknown(output)} of {name}" for name, output in inferred.items() if not output.is_known]:
         return Judgement(Verdict.UNKNOWN, message="; ".join(unknown))
     return Judgement(Verdict.CONFORMS)
-
-
-def _judge_excluded(refused: Refused, inferred: Mapping[str, InferredOutput]) -> Judgement:
-    if refused.is_open:
-        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {refused}")
-    excluded = f"the document excludes the graph ({refused.reason.value})"
-    if all(output.shape is None for output in inferred.values()):
-        return Judgement(Verdict.UNKNOWN, message=f"neither refused nor inferred, though {excluded}")
-    shape = inferred["Y"].sizes if "Y" in inferred else None
-    truncated = shape is not None and is_truncated_division(refused.axes, shape)
-    kinds = (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ()))
-    outputs = ", ".join(f"{name} {output}" for name, output in inferred.items())
-    return Judgement(Verdict.DIVERGES, kinds, f"inferred {outputs}; {excluded}: {refused}")
 
 
 def _judge_wrong(
@@ -174,65 +154,68 @@ def _judge_wrong(
 ) -> Judgement:
     kinds: tuple[DivergenceKind, ...] = tuple(sorted({*wrong.values()}))
     shapes = {name: sizes for name in wrong if (sizes := inferred[name].sizes) is not None}
-    causes: tuple[DivergenceKind, ...] = ()
+    causes: list[DivergenceKind] = []
     if kinds == (DivergenceKind.SHAPE,) and not oracle.moves and len(shapes) == len(wrong):
-        causes = tuple(dict.fromkeys(_mistakes(oracle, {*shapes.values()})))
-        kinds = causes if len(causes) == 1 else kinds
+        causes = _mistakes(oracle, shapes[next(iter(wrong))]) if len({*shapes.values()}) == 1 else []
+        kinds = tuple(causes) if len(causes) == 1 else kinds
     if oracle.moves:
-        pairs = {name: (expected[name].shape, shape) for name, shape in shapes.items()}
+        due = {name: expected[name][1] for name in shapes}
         wrong_sizes = {
-            name: WrongShape(expected=pair[0], got=pair[1]) for name, pair in pairs.items() if pair[0] != pair[1]
+            name: WrongShape(expected=due[name], got=shape) for name, shape in shapes.items() if due[name] != shape
         }
     else:
         wrong_sizes = wrong_shapes(oracle, shapes, kinds)
-    message = "; ".join(f"{name} is inferred as {inferred[name]}, expected {expected[name]}" for name in wrong)
+    message = "; ".join(
+        f"{name} is inferred as {inferred[name]}, expected {dtype}{list(shape)}"
+        for name, (dtype, shape) in ((name, expected[name]) for name in wrong)
+    )
     no_cells = tuple(Cause(kind=kind, output=None, cells=0) for kind in causes)
     return Judgement(Verdict.DIVERGES, kinds, message, causes=no_cells, shapes=wrong_sizes)
 
 
-def _mistakes(oracle: Oracle, shapes: Iterable[tuple[int, ...]]) -> Iterator[DivergenceKind]:
-    """The mistakes each of which gives all outputs the only one of these shapes."""
-    (shape, *others) = shapes
-    if others or len(shape) != len(oracle.shape):
-        return
+def _mistakes(oracle: Oracle, shape: tuple[int, ...]) -> list[DivergenceKind]:
+    """The mistakes each of which gives the outputs this shape."""
     pooling = oracle.pooling
-    sizes, expected = pooling.layout.sizes(shape), pooling.layout.sizes(oracle.shape)
-    if sizes[:2] != expected[:2]:
-        return
-    sizes = sizes[2:]
+    if len(shape) != len(oracle.shape):
+        return []
+    sizes = pooling.layout.sizes(shape)
+    if sizes[:2] != pooling.layout.sizes(oracle.shape)[:2]:
+        return []
     axes = [(axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end) for axis in pooling.geometry]
     if is_truncated_division(axes, shape):
-        yield DivergenceKind.TRUNCATED_DIVISION
-        return
-    for kind, geometry in wrong_geometries(pooling).wrong:
-        if tuple(axis.output for axis in geometry) == sizes:
-            yield kind
-    for kind, empty in empty_sizes(pooling):
-        if empty == sizes:
-            yield kind
+        return [DivergenceKind.TRUNCATED_DIVISION]
+    outputs = [(kind, tuple(axis.output for axis in axes)) for kind, axes in wrong_geometries(pooling).wrong]
+    return list(dict.fromkeys(kind for kind, each in [*outputs, *empty_sizes(pooling)] if each == sizes[2:]))
 
 
 def _interpretations(oracle: GraphOracle, names: Iterable[str]) -> Iterator[dict[str, _Expected]]:
-    """The outputs by each interpretation of the document. Only a graph whose nodes move cells is computed."""
+    """The dtypes and shapes by each interpretation of the document. Only a graph whose nodes move cells is computed."""
     # What has no function behind it has the dtype of X, without computing it.
     dtype = name_of(oracle.X.dtype if oracle.pooling.activation is None else oracle.dtype("Y"))
     sides = oracle.graph.context.side_outputs
     for each in oracle.graphs if oracle.moves else oracle.alternatives:
-        shape = each.shape
-        outputs = {"Y": _Expected(dtype, shape), "Indices": _Expected(oracle.pooling.numbering.dtype, shape)}
+        outputs = {"Y": (dtype, each.shape), "Indices": (oracle.pooling.numbering.dtype, each.shape)}
         if isinstance(each, GraphOracle) and oracle.moves:
-            outputs["Y"] = _Expected(name_of(each.output.dtype), each.output.shape)
+            outputs["Y"] = name_of(each.output.dtype), each.output.shape
         for name, number in sides.items():
-            tensor = None if number is None else oracle.graph.flow[number]
-            outputs[name] = _Expected(
-                name_of((oracle.X if tensor is None else tensor).dtype), shape if tensor is None else tensor.shape
-            )
+            tensor = oracle.X if number is None else oracle.graph.flow[number]
+            outputs[name] = name_of(tensor.dtype), each.shape if number is None else tensor.shape
         yield {name: outputs[name] for name in names}
 
 
 def _wrong(expected: Mapping[str, _Expected], inferred: Mapping[str, InferredOutput]) -> dict[str, DivergenceKind]:
-    kinds = {name: expected[name].wrong(output) for name, output in inferred.items()}
-    return {name: kind for name, kind in kinds.items() if kind is not None}
+    """What is wrong with what is known of outputs, by name."""
+    wrong = {}
+    for name, output in inferred.items():
+        dtype, shape = expected[name]
+        if output.dtype not in (None, dtype):
+            wrong[name] = DivergenceKind.DTYPE
+        elif output.shape is not None and (
+            len(output.shape) != len(shape)
+            or any(size not in (None, due) for size, due in zip(output.shape, shape, strict=True))
+        ):
+            wrong[name] = DivergenceKind.SHAPE
+    return wrong
 
 
 def _unknown(inferred: InferredOutput) -> str:
