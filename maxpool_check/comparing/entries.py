@@ -8,7 +8,7 @@ from packaging.version import InvalidVersion, Version
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
-from maxpool_check.corpus.features import Features
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, severity_of, shows
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from maxpool_check.corpus.bins import Bins, bins
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.features import Bins, bins
 from maxpool_check.corpus.problems import BadValue, describe, first_of
 from maxpool_check.specifications.clauses import clauses, clauses_of
 from maxpool_check.specifications.specification import nearest

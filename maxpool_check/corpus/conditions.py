@@ -9,7 +9,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES, Features
+from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, shows
 from maxpool_check.judging.kinds import DivergenceKind

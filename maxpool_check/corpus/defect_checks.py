@@ -7,8 +7,8 @@ from pathlib import Path
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant, meets_both
 from maxpool_check.corpus.document import read
-from maxpool_check.corpus.features import Features
 from maxpool_check.corpus.problems import Problem
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 
 _Place = tuple[str | int, ...]

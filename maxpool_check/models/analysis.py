@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from maxpool_check.corpus.conditions import about, concerns, is_expected, meets, says_something
-from maxpool_check.corpus.features import Features
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
 from maxpool_check.models.model_file import BadModel, UserModel

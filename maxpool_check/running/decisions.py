@@ -12,7 +12,7 @@ import msgspec
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import resolved, shown_by
-from maxpool_check.corpus.features import Features
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.ledger import Ledger

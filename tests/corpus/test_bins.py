@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import bins, values
 from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.features import bins
 from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, highest, lowest
+from tests.generating.space import values
 
 INF, NAN = float("inf"), float("nan")
 

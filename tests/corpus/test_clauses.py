@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import BINS
 from maxpool_check.corpus.clauses import OUTPUTS, clauses_by_rule
 from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.features import BINS
 from maxpool_check.specifications.clauses import clauses
 from maxpool_check.specifications.specification import Refused
 from tests.conftest import ROOT, shipped

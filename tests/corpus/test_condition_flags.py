@@ -7,7 +7,8 @@ import pytest
 
 import maxpool_check
 from maxpool_check.corpus.conditions import meets
-from maxpool_check.corpus.features import GRAPH, Features
+from maxpool_check.corpus.features import GRAPH
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.defects import Conditions

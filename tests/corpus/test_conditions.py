@@ -5,7 +5,8 @@ import pytest
 
 import maxpool_check
 from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
-from maxpool_check.corpus.features import GEOMETRY, VALUES, Features
+from maxpool_check.corpus.features import GEOMETRY, VALUES
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, Severity
 from maxpool_check.results.variants import variant_named
 

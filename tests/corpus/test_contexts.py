@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import values
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.dtypes import name_of
 from tests.conftest import CASES
 from tests.generating.graphs import FACTORS, GEOMETRIES, TEMPLATES, drawn_case, possible_rows, projected, written
+from tests.generating.space import values
 
 GENERATED = CASES / "generated/contexts.yaml"
 

@@ -8,9 +8,9 @@ from itertools import combinations, product
 
 import pytest
 
-from maxpool_check.corpus.bins import BINS, bins, geometric
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.features import BINS, bins
 from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import AutoPad
@@ -18,7 +18,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.roles import Role, RoundingType, meanings
 from tests.conftest import CASES, ROOT, environment, shipped
 from tests.generating.documents import NAMES, generate, written
-from tests.generating.space import Drawn, has, pooling, space
+from tests.generating.space import Drawn, geometric, has, pooling, space
 from tests.reference.test_equivalence import assert_same
 
 USUAL = ("onnx-22", "sonnx", "xmos-maxpool2d")

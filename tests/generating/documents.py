@@ -14,11 +14,11 @@ import covertable
 import numpy as np
 import yaml
 
-from maxpool_check.corpus.bins import Bins, values
+from maxpool_check.corpus.features import Bins
 from maxpool_check.corpus.random_tensors import stream
 from maxpool_check.corpus.tensors import recipe
 from maxpool_check.reference.numbering import Layout
-from tests.generating.space import BESIDE_GEOMETRY, Space, space
+from tests.generating.space import BESIDE_GEOMETRY, Space, space, values
 
 NAMES = ("onnx-22", "sonnx", "openvino-14", "ort-nhwc-11", "ngraph-0", "xmos-maxpool2d")
 

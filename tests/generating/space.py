@@ -13,9 +13,12 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any
 
-from maxpool_check.corpus.bins import BINS, geometric
+import numpy as np
+
+from maxpool_check.corpus.features import BINS, Bins, bins_of
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.reference.dtypes import FLOATS, NAMES
-from maxpool_check.reference.geometry import AutoPad, effective_kernel
+from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications import specification
@@ -27,6 +30,20 @@ Meanings = Mapping[Role, Any]
 
 GEOMETRIC = ("rank", "kernel", "stride", "dilation", "pads", "auto_pad", "rounding")
 """The factors that a geometry decides."""
+
+_ORDERED = {
+    **{factor: tuple(bin_ for bin_ in bins if bin_ is not None) for factor, bins in BINS.items()},
+    "channels": ("1", "many", "16"),
+    "kernel": ("1", "even", "uneven", "whole"),
+    "stride": ("1", "overlap", "tile", "gap", "uneven"),
+    "pads": ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"),
+    "activation": ("none", "relu", "clip", "leakyrelu"),
+    "values": (
+        "distinct", "ties", "constant", "fraction", "wide", "negative", "extremes", "lowest", "neg-inf", "all-neg-inf", "inf",
+        "zeros", "subnormal", "nan", "nan-planes",
+    ),
+}  # fmt: skip
+"""The bins of every factor, the usual ones first: generated cases depend on their order."""
 
 MOST_AXES = 3
 """Many runtimes have no more spatial axes."""
@@ -103,6 +120,24 @@ def pooling(
     except NotExpressible:
         return None
     return resolved if isinstance(resolved, Pooling) else None
+
+
+class _Part(Features):
+    """The quantities of a geometry, or of a tensor, that is of no case."""
+
+    def __init__(self, geometry: Geometry, meanings: Meanings, X: np.ndarray) -> None:
+        self._quantities, self.known = {}, {}
+        self.geometry, self.meaning, self.tensor = geometry, meanings.__getitem__, X
+
+
+def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
+    """The bins of the spatial axes, and of how the document came to them."""
+    return bins_of(_Part(axes, {Role.AUTO_PAD: auto_pad, Role.ROUNDING: rounding}, np.zeros(0)), GEOMETRIC)
+
+
+def values(X: np.ndarray) -> str:
+    """The bin of the values of X, N x C x D1 x ... x Dn."""
+    return bins_of(_Part((), {}, X), ["values"])["values"]
 
 
 Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
@@ -255,6 +290,6 @@ def space(name: str) -> Space:
     for factor, roles in BESIDE_GEOMETRY.items():
         allowed[factor] = {bin_ for bin_, more in roles.items() if is_allowed(more)}
     allowed["dtype"] = set(dtypes)
-    allowed["values"] = {bin_ for bin_ in BINS["values"] if any(has(dtype, bin_) for dtype in dtypes)}
-    factors = {factor: tuple(bin_ for bin_ in bins if bin_ in allowed[factor]) for factor, bins in BINS.items()}
+    allowed["values"] = {bin_ for bin_ in _ORDERED["values"] if any(has(dtype, bin_) for dtype in dtypes)}
+    factors = {factor: tuple(bin_ for bin_ in bins if bin_ in allowed[factor]) for factor, bins in _ORDERED.items()}
     return Space(document, {name: bins for name, bins in factors.items() if len(bins) > 1}, dtypes, sizes, geometries)

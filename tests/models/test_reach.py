@@ -6,7 +6,7 @@ import pytest
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import shown_by
 from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.features import Features
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from maxpool_check.corpus.bins import bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.features import bins
 from maxpool_check.evidence.kernels import CORRECT, POLICIES, WrongKernel
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import FAULTS, Verdict
