@@ -37,7 +37,7 @@ _BLOCK = re.compile(
 _COMMENT = re.compile(r"<!-- (?P<name>given|not run|needs): (?P<value>[^>]+) -->")
 _SHELL = re.compile(r"[|<>&;$*`]")
 _JUDGING = {
-    "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "judge", "protocol", "repro",
+    "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "protocol", "repro",
 }  # fmt: skip
 """The commands that exit with 1 for what they find."""
 

@@ -209,8 +209,8 @@ def test_a_wrong_topic_names_the_nearest(cli):
     done = cli("docs", "modle")
     assert done.code == 2
     assert "no topic 'modle' (did you mean 'model'?)" in " ".join(done.err.split())
-    assert "no topic 'judge'; it is on the page 'kernel'" in " ".join(cli("docs", "judge").err.split())
-    assert "no format 'result' (did you mean 'results'?)" in " ".join(cli("schema", "result").err.split())
+    assert "no topic 'outputs'; it is on the page 'kernel'" in " ".join(cli("docs", "outputs").err.split())
+    assert "no format 'output' (did you mean 'outputs'?)" in " ".join(cli("schema", "output").err.split())
 
 
 def _write():

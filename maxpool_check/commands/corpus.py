@@ -81,7 +81,7 @@ def copy(folder: Path) -> int:
 def lock(files: case_files.CaseFiles, output: Path) -> int:
     """Write a lock of the corpus of PATH...: the digest of each case, and of the files of defects.
 
-    PATH is by default the corpus that comes with the tool. With --corpus-lock FILE, run, gate, history and judge refuse another
+    PATH is by default the corpus that comes with the tool. With --corpus-lock FILE, run, gate and history refuse another
     corpus before anything is run.
 
     \b

@@ -19,7 +19,7 @@ _WIDEST = 100
 _REPOSITORY = re.compile(r"\A(?:\.\./)+")
 
 
-_OTHER_WORDS = {"judge": "kernel", "protocol": "kernel", "results": "kernel", "vectors": "export"}
+_OTHER_WORDS = {"outputs": "kernel", "protocol": "kernel", "vectors": "export"}
 """What people look for, with the page that has it."""
 
 

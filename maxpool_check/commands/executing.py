@@ -23,6 +23,7 @@ from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
+from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
 from maxpool_check.targets.name import TargetName
@@ -137,6 +138,21 @@ def read_valid(files: case_files.CaseFiles) -> Corpus:
     corpus = files.read()
     validate_against_reference(corpus.cases)
     return corpus
+
+
+def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected: Iterable[Case]) -> None:
+    """Check the files of outputs among the targets, whose cases were ``read``. Raises ``click.ClickException``."""
+    for target in targets:
+        if target.outputs is None:
+            continue
+        try:
+            with case_files.mistakes():
+                results = read_results(Path(target.outputs))
+                results.check(read)
+        except OSError as error:
+            raise click.UsageError(f"cannot read {target.outputs}: {error.strerror}") from error
+        if left_out := len(results.by_case.keys() - {case.id for case in selected}):
+            click.echo(f"left out: {left_out} cases with a result, which -k and --spec do not select", err=True)
 
 
 def validate_against_reference(cases: Iterable[Case]) -> None:

@@ -24,6 +24,7 @@ from maxpool_check.reporting.reruns import place_of
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
+from maxpool_check.running.outputs import session_of
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
@@ -92,7 +93,7 @@ def command(
     with transcribing(output.transcript) as transcript:
         for target in options.claiming(targets, specs):
             try:
-                with TargetSession(Target(target, timeout, transcript=transcript)) as session:
+                with session_of(Target(target, timeout, transcript=transcript)) as session:
                     result, failed = _result(session, case, variants)
             except CannotStart as error:
                 raise options.Incomplete(str(error)) from error
@@ -182,7 +183,7 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
     lines: list[object] = ["", f"{target.name}: {target.about}"]
     for variant in case_run.judgements:
         lines += ["", *drawing.draw_judgement(case_run, variant)]
-    if case_run.diverging:
+    if case_run.diverging and session.target.name.outputs is None:
         place = place_of(case.id, str(case.origin.path))
         claims = ["--spec", case.spec] if session.target.name.specs else []
         lines += [

@@ -19,7 +19,6 @@ import maxpool_check
 
 COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
-    "judge": "Judge results that were made elsewhere, such as on a board.",
     "lint": "Check case files and defects against the reference.",
     "list": "List the cases, one line each.",
     "corpus": "List or copy the corpus that comes with the tool.",
@@ -59,7 +58,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 OWN_WORDS = "maxpool_check.words"
 """The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
 
-_VERBOSE = ("run", "judge", "compare", "gate", "model")
+_VERBOSE = ("run", "compare", "gate", "model")
 """The commands whose -v counts."""
 
 
@@ -258,7 +257,7 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
     if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
         return exit_code
     command = next((word for word in arguments if word in COMMANDS), "")
-    if command in ("run", "judge"):
+    if command == "run":
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))

@@ -285,4 +285,5 @@ def read_record(path: Path) -> Record:
 
 def kernels(targets: Iterable[TargetName]) -> list[Path]:
     """The files of users' kernels: of functions, and those that a command line names."""
-    return [Path(word) for target in targets for word in (*(target.function or ())[:1], *(target.program or ()))]
+    words = [(*(each.function or ())[:1], *(each.program or ()), *filter(None, [each.outputs])) for each in targets]
+    return [Path(word) for each in words for word in each]

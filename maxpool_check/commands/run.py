@@ -67,6 +67,8 @@ def command(
     PATH is a case file or a folder of case files. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad
     file, 3 could not complete, 4 nothing was compared, 130 interrupted.
 
+    Of a target outputs:FILE, the outputs were made elsewhere, such as on a board: 'maxpool-check docs kernel' shows the file.
+
     \b
     Examples:
       maxpool-check run cases/ -t onnxruntime==1.31.1
@@ -80,7 +82,7 @@ def command(
     if output.transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     executor = None
-    is_plain = jobs == 1 and dask is None and output.transcript is None
+    is_plain = jobs == 1 and dask is None and output.transcript is None and not any(each.outputs for each in targets)
     if is_plain and all(target.version is None for target in targets) and files.exist:
         # Installed targets start while the cases are read.
         executor = LocalExecutor(ExecutionConfig(targets, timeout, limit, variants))
@@ -89,6 +91,7 @@ def command(
     entries, known_files = known.read(corpus.known_files, files.lock)
     output.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
+    executing.check_outputs(targets, corpus.cases, cases)
     catalogue = [] if known.no_known else executing.catalogue_for(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,

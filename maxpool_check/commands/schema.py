@@ -15,7 +15,7 @@ from maxpool_check.evidence.tracing.trace import trace_schema
 from maxpool_check.exporting.vectors import vector_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
-from maxpool_check.running import given_results
+from maxpool_check.running import outputs
 
 _SCHEMAS: Mapping[str, Callable[[], Any]] = {
     "accepted": lambda: acceptance_file.SCHEMA,
@@ -23,8 +23,8 @@ _SCHEMAS: Mapping[str, Callable[[], Any]] = {
     "config": configuration_schema,
     "defects": lambda: defect_file.SCHEMA,
     "known": lambda: defect_file.SCHEMA,
+    "outputs": lambda: outputs.SCHEMA,
     "record": schema,
-    "results": lambda: given_results.SCHEMA,
     "trace": trace_schema,
     "vectors": vector_file_schema,
 }
@@ -35,7 +35,7 @@ _SCHEMAS: Mapping[str, Callable[[], Any]] = {
 def command(name: str) -> int:
     """Print the JSON Schema of a file format.
 
-    Case files, defects, accepted changes, a configuration, a line of a record or of results, a trace, exported vectors.
+    Case files, defects, accepted changes, a configuration, a line of outputs or of a record, a trace, exported vectors.
 
     \b
     Examples:

@@ -34,6 +34,7 @@ from maxpool_check.words import plural
 _KERNELS = {
     "python:PATH.py:FUNCTION": "a function of X and ONNX's attributes that returns (Y, Indices) or Y",
     "command:PROGRAM ARG...": "a program that speaks the protocol: 'maxpool-check docs kernel' describes it",
+    "outputs:FILE": "what a program of yours has written elsewhere: 'maxpool-check docs kernel' describes it",
 }
 _LANGUAGES = {
     "attributes": "ONNX's attributes and tensors",

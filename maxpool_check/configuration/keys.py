@@ -46,19 +46,7 @@ def _sets(parameter: str, *commands: str) -> dict[str, str]:
     return dict.fromkeys(commands, parameter)
 
 
-_READ_PATHS = (
-    "run",
-    "lint",
-    "list",
-    "gate",
-    "bisect",
-    "history",
-    "documents",
-    "known check",
-    "judge",
-    "export",
-    "corpus lock",
-)
+_READ_PATHS = ("run", "lint", "list", "gate", "bisect", "history", "documents", "known check", "export", "corpus lock")
 _READ_ONE = ("explain", "reference", "repro", "defects check")
 _MAKE_ENVIRONMENTS = (
     "run", "gate", "model", "fuzz", "explain", "repro", "bisect", "history", "targets", "defects check",
@@ -77,7 +65,7 @@ KEYS = (
         {"gate": "bases", "model": "base"}, shared=False, excluded_by=("targets",)),
     Key("head", Many(TargetText(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
         {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
-    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "export", "compare", "history"),
+    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "export", "compare", "history"),
         otherwise="all, of gate what the targets claim"),
     Key("spec", Text(("onnx", "sonnx")), "The document to judge a model by.", {"model": "spec"}, shared=False),
     Key("shape", Many(Text(), "batch=1"), "Sizes that a model leaves open.", {"model": "shapes"}, shared=False),
@@ -85,14 +73,14 @@ KEYS = (
     Key("allow-incomplete", Truth(), "Whether a model that cannot be run may pass.", {"model": "allow_incomplete"}, shared=False),
     Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
-        _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",), otherwise="those of the corpus"),
-    Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "judge", "fuzz"),
+        _sets("known_files", "run", "fuzz", "model"), excluded_by=("no_known",), otherwise="those of the corpus"),
+    Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "fuzz"),
         excluded_by=("known_files",)),
     Key("accept", Many(File(), "accepted.yaml"), "Files of changes that you have accepted.",
         _sets("accepted_files", "gate", "compare", "gate accept")),
     Key("fail-on", Many(Text(), "regressed", ","), "The changes that block, and severities.",
         _sets("fail_on", "gate", "compare", "gate accept")),
-    Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "judge", "model")),
+    Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "model")),
     Key("jobs", Number(), "Processes to run in.",
         _sets("jobs", "run", "gate", "fuzz", "history", "defects check"), excluded_by=("dask",)),
     Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "gate", "fuzz"),
@@ -106,12 +94,12 @@ KEYS = (
     Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
     Key("max-cells", Number(), "The largest X or Y a case may have.",
         _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
-    Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "judge", "model"), shared=False,
+    Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "model"), shared=False,
         excluded_by=("case_file",)),
     Key("reports", Reports(FORMATS), "Reports to write: their paths by format.",
-        _sets("reports", "run", "gate", "judge", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
+        _sets("reports", "run", "gate", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
     Key("color", Text(("auto", "always", "never")), "Whether to colour the output.",
-        _sets("color", "run", "gate", "judge", "compare", "explain", "model", "report", "docs", "defects show")),
+        _sets("color", "run", "gate", "compare", "explain", "model", "report", "docs", "defects show")),
 )  # fmt: skip
 """Every key. A new one is a line here."""
 

@@ -70,8 +70,8 @@ def _other_format(text: str) -> str:
         return ""
     if isinstance(first, dict) and first.get("type") == "header":
         return "this is a record, not a file of cases or defects; 'maxpool-check report' shows it"
-    if isinstance(first, dict) and ("case" in first or "target" in first):
-        return "these are results, not cases or defects; 'maxpool-check judge RESULTS.jsonl [PATH]...' judges them"
+    if isinstance(first, dict) and first.get("type") == "ready":
+        return "these are outputs, not cases or defects; 'maxpool-check run [PATH]... -t outputs:FILE' judges them"
     return ""
 
 

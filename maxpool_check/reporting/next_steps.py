@@ -3,7 +3,7 @@
 import shlex
 
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.reruns import explain_again, file_of, is_given, run_again
+from maxpool_check.reporting.reruns import can_start, explain_again, file_of, run_again
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, ExitCode
 
@@ -22,7 +22,7 @@ def execute_again(finding: Finding, report: RunReport) -> str:
     smallest = finding.smallest
     if _is_model(smallest):
         return shlex.join(["maxpool-check", "model", file_of(smallest), "-t", finding.target])
-    command = run_again(report.record, smallest)
+    command = run_again(smallest)
     return shlex.join(command + (["--no-known"] if report.record.header.known_sha256 is None else []))
 
 
@@ -35,7 +35,7 @@ def next_step(report: RunReport) -> str:
         return shlex.join(explain_again(finding.smallest))
     if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
         return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
-    is_started = not all(is_given(target.name) for target in report.record.header.targets)
+    is_started = any(can_start(target.name) for target in report.record.header.targets)
     if report.exit_code == ExitCode.INCOMPLETE and not (report.problems and is_started):
         return ""
     kernel = _failed_kernel(report) if report.exit_code == ExitCode.INCOMPLETE else ""

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable
 
-from maxpool_check.results.record import Execution, Record
-from maxpool_check.results.target_names import RESULTS
+from maxpool_check.results.record import Execution
+from maxpool_check.results.target_names import OUTPUTS, RESULTS
 
 
-def run_again(record: Record, execution: Execution) -> list[str]:
-    """The command that executes a case of the corpus again, or judges its results."""
-    return [*_program(record, execution), "-k", execution.case]
+def run_again(execution: Execution) -> list[str]:
+    """The command that executes a case of the corpus again, or draws it where its target cannot be named."""
+    if not _can_run(execution.target):
+        return explain_again(execution)
+    return ["maxpool-check", "run", file_of(execution), "-t", execution.target, "-k", execution.case]
 
 
 def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
-    """The command that executes the case of an execution on those targets that can be started, or draws it."""
-    names = [name for name in dict.fromkeys(targets) if not is_given(name)]
+    """The command that executes the case of an execution on those targets that can be named, or draws it."""
+    names = list(filter(_can_run, dict.fromkeys(targets)))
     chosen = [word for name in names for word in ("-t", name)]
     if execution.origin.endswith(":0"):
         # A case of a user's model, which has no lines.
@@ -24,9 +26,9 @@ def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
 
 
 def explain_again(execution: Execution) -> list[str]:
-    """The command that draws a case, with what is wrong on its target where that can be started."""
+    """The command that draws a case, with what is wrong on its target where that can be named."""
     place = place_of(execution.case, file_of(execution))
-    return ["maxpool-check", "explain", place, *([] if is_given(execution.target) else ["-t", execution.target])]
+    return ["maxpool-check", "explain", place, *(["-t", execution.target] if _can_run(execution.target) else [])]
 
 
 def place_of(case: str, file: str) -> str:
@@ -39,14 +41,11 @@ def file_of(execution: Execution) -> str:
     return execution.origin.rpartition(":")[0]
 
 
-def is_given(target: str) -> bool:
-    """Whether the results of a target were made elsewhere, so that it cannot be started."""
-    return target.startswith(RESULTS)
+def can_start(target: str) -> bool:
+    """Whether a target is a runtime or a program: the outputs of others were made elsewhere."""
+    return not target.startswith((OUTPUTS, RESULTS))
 
 
-def _program(record: Record, execution: Execution) -> list[str]:
-    if not is_given(execution.target):
-        return ["maxpool-check", "run", file_of(execution), "-t", execution.target]
-    target = next((each for each in record.header.targets if each.name == execution.target), None)
-    path = target.session_options.get("results", "RESULTS.jsonl") if target is not None else "RESULTS.jsonl"
-    return ["maxpool-check", "judge", str(path), file_of(execution)]
+def _can_run(target: str) -> bool:
+    """Whether the name of a target says what it is: older records do not say where the outputs were."""
+    return not target.startswith(RESULTS)

@@ -5,11 +5,14 @@ import re
 TRANSFORM = "transform:"
 """How the names of targets begin whose models a tool rewrites."""
 
-RESULTS = "results:"
-"""How the names of targets begin whose results were made elsewhere: they are in records, and cannot be started."""
+OUTPUTS = "outputs:"
+"""How the names of targets begin whose outputs were made elsewhere, and are in a file."""
 
-KERNELS = ("python:", "command:", RESULTS)
-"""How the names of targets begin that are kernels of the user's own, or their results."""
+RESULTS = "results:"
+"""How the names of such targets begin in older records: they do not name the file, and cannot be executed again."""
+
+KERNELS = ("python:", "command:", OUTPUTS, RESULTS)
+"""How the names of targets begin that are kernels of the user's own, or their outputs."""
 
 DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU", "")
 """The providers of a name without one: ONNX Runtime's on the CPU, the name for runtimes without providers, and none."""

@@ -19,6 +19,7 @@ from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecute
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
+from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.plans import VariantPlan, VariantResult, fresh, original
 from maxpool_check.targets.requests import plan, result, second_look
@@ -77,7 +78,10 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
     Raises ``CannotStart`` if the worker cannot be started again.
     """
     oracle = case.oracle()
-    plans = plan(case, variants, session.profile, oracle_to_compare(session, case, oracle))
+    if isinstance(session, OutputsSession):
+        plans = session.plans(case, variants)
+    else:
+        plans = plan(case, variants, session.profile, oracle_to_compare(session, case, oracle))
     run = finish_case(session, case, start_case(session, plans), oracle)
     if session.failure is not None:
         raise session.failure

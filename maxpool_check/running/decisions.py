@@ -40,10 +40,11 @@ class RunPlan:
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
-    ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
-    by its id. ``catalogue`` are known defects that explain what none of ``known`` expects, and excuse nothing. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
-    words of the command line to record; those of the process if there are none. ``gives_up``: a target that dies too often
-    is given up. ``references`` is the result of the comparison of both references on the cases, if there was one.
+    ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known
+    defect, by its id. ``catalogue`` are known defects that explain what none of ``known`` expects, and excuse nothing.
+    ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the words of
+    the command line to record; those of the process if there are none. ``references`` is the result of the comparison
+    of both references on the cases, if there was one.
     """
 
     corpus: Corpus
@@ -63,7 +64,6 @@ class RunPlan:
     catalogue: Sequence[Defect] = ()
     transcript: Transcript | None = None
     command: Sequence[str] = ()
-    gives_up: bool = True
     references: ReferenceAgreement | None = None
 
 
@@ -79,7 +79,6 @@ class Decisions:
         self._targets, self._catalogue = {target.name: target for target in targets}, plan.catalogue
         self._explaining: dict[tuple[str, str], Defect] = {}
         self._corpus, self._cases = plan.corpus, plan.cases
-        self._gives_up = plan.gives_up
         self._budgets = {target.name: FailureBudget() for target in targets}
         self._defects = {defect.id: defect for defect in plan.known}
         # Those of other targets need no cases.
@@ -104,8 +103,7 @@ class Decisions:
             for execution in lines:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
                 yield self._explained(case, apply_known(shown, ledger))
-                if self._gives_up:
-                    budget.count(execution, lost)
+                budget.count(execution, lost)
             if budget.given_up is not None:
                 self.given_up[name] = budget.given_up
 

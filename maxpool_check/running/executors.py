@@ -15,6 +15,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
+from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import (
     StartedCase,
@@ -24,6 +25,7 @@ from maxpool_check.running.case_run import (
     outputs_that_differ,
     start_case,
 )
+from maxpool_check.running.outputs import OutputsSession, session_of
 from maxpool_check.running.pool import Pool, PoolLost, inherited, resource
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.environments import WheelSource, wheel_source
@@ -109,8 +111,8 @@ class FailureBudget:
     _deaths: int = field(default=0, init=False)
 
     def count(self, execution: Execution, lost: str | None) -> None:
-        """Count an execution, in the order of the cases; ``lost`` is why the target cannot go on, if so."""
-        if self.given_up is not None:
+        """Count an execution, in the order of the cases; ``lost`` is why the target cannot go on, if so. Files are not given up."""
+        if self.given_up is not None or execution.target.startswith(OUTPUTS):
             return
         # An error of the tool itself says nothing about the target.
         self._deaths = self._deaths + 1 if execution.verdict in DEATHS and not execution.traceback else 0
@@ -171,6 +173,9 @@ class LocalExecutor:
             for name, (session, budget) in targets.items():
                 if name in given_up or budget.given_up is not None:
                     continue
+                if isinstance(session, OutputsSession):
+                    started[name] = start_case(session, session.plans(case, self._config.variants))
+                    continue
                 compared = oracle_to_compare(session, case, oracle)
                 if (alike := (first[name], compared is None)) not in plans:
                     plans[alike] = plan(case, self._config.variants, session.profile, compared)
@@ -198,7 +203,7 @@ class LocalExecutor:
         try:
             config = self._config
             target = Target(name, config.seconds, config.memory, config.transcript, config.source)
-            session = TargetSession(target)
+            session = session_of(target)
             self._sessions.append(session)
             if self._closed:
                 session.end()

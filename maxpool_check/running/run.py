@@ -16,9 +16,11 @@ from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
+from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
 from maxpool_check.running.header import header, now
+from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
 
 
@@ -50,6 +52,7 @@ def run(
         decisions = Decisions(plan, descriptions, day_of(head))
         summary, errors, ended_early = RunSummary(), list(running.errors), False
         observations: dict[str, Observations] = defaultdict(Observations)
+        missing: dict[str, dict[str, None]] = defaultdict(dict)
         outputs = RecordedOutputs()
         results = running.results(plan.cases, decisions.given_up)
         try:
@@ -59,6 +62,8 @@ def run(
                 for execution in decisions.take(case, case_results):
                     observations[execution.target].add(number - 1, execution)
                     summary.add(execution)
+                    if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
+                        missing[execution.target][case.id] = None
                     write(execution)
                     ended_early = plan.exit_first and execution.unexpected
                     if ended_early:
@@ -70,6 +75,7 @@ def run(
             ended_early = True
             errors.append(str(lost))
     known = decisions.known_entries(ended_early=ended_early)
+    errors += missing_results(missing, len(plan.cases))
     errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
     write(
         RunFooter(

@@ -80,7 +80,7 @@ def start(python: str, names: Sequence[str]) -> "subprocess.Popen[bytes]":
 
 def program_files(name: TargetName) -> dict[str, str]:
     """The SHA-256 of the files of a kernel, by the words of the target's name that name them."""
-    words = name.program or (name.function or ())[:1]
+    words = name.program or (name.function or ())[:1] or ([] if name.outputs is None else [name.outputs])
     digests = {}
     for number, word in enumerate(words):
         path = shutil.which(word) if number == 0 and name.program else word

@@ -1,7 +1,7 @@
 """The runtimes that can be tested, and the names of targets.
 
 ``RUNTIME[==VERSION][@PROVIDER][?key=value&...]``, ``transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME...``,
-``python:PATH.py:FUNCTION`` and ``command:PROGRAM ARG...``.
+``python:PATH.py:FUNCTION``, ``command:PROGRAM ARG...`` and ``outputs:FILE``.
 """
 
 import os
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from packaging.version import Version
 
 from maxpool_check.files import RECORD_SUFFIXES
-from maxpool_check.results.target_names import DEFAULT_PROVIDERS, RESULTS, TRANSFORM, parts_of, tool_and_runtime
+from maxpool_check.results.target_names import DEFAULT_PROVIDERS, OUTPUTS, TRANSFORM, parts_of, tool_and_runtime
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -43,8 +43,8 @@ class TargetName:
 
     ``version`` is None for the installed version, ``provider`` for the runtime's default. ``tool`` rewrites the models of a
     ``transform:`` target, ``runtime`` runs them. ``function`` is PATH.py and FUNCTION of a ``python:`` target, ``program``
-    the program and arguments of a ``command:`` target. ``specs`` are documents that such a kernel claims beside those
-    that it claims itself. ``reuses_sessions``: models of the same bytes share a session of the runtime.
+    the program and arguments of a ``command:`` target, ``outputs`` the file of an ``outputs:`` target. ``specs`` are documents
+    that such a kernel claims beside those that it claims itself. ``reuses_sessions``: models of the same bytes share a session of the runtime.
     """
 
     text: str
@@ -54,6 +54,7 @@ class TargetName:
     options: Mapping[str, str] = field(default_factory=dict)
     function: tuple[str, str] | None = None
     program: tuple[str, ...] | None = None
+    outputs: str | None = None
     specs: tuple[str, ...] = ()
     tool: ToolName | None = None
     reuses_sessions: bool = False
@@ -61,7 +62,7 @@ class TargetName:
     @property
     def is_released(self) -> bool:
         """Whether it is a runtime with released versions, not a user's kernel."""
-        return self.function is None and self.program is None
+        return self.function is None and self.program is None and self.outputs is None
 
     def __str__(self) -> str:
         return self.text
@@ -120,12 +121,10 @@ class TargetName:
 
 def parse(text: str) -> TargetName:
     """Parse a target name. Raises :class:`BadTarget`."""
-    if text.startswith(("python:", "command:")):
+    if text.startswith(("python:", "command:", OUTPUTS)):
         return _parse_kernel(text)
     if text.startswith(TRANSFORM):
         return _parse_transform(text)
-    if text.startswith(RESULTS):
-        raise BadTarget(f"'{text}' cannot be started: 'maxpool-check judge' judges results that were made elsewhere")
     match = parts_of(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")
@@ -207,8 +206,12 @@ def _kernel_hint(text: str) -> str:
 
 
 def _parse_kernel(text: str) -> TargetName:
-    """A user's kernel: a function, or a program that implements the protocol."""
+    """A user's kernel: a function, a program that implements the protocol, or the file of what one has written."""
     runtime, _, rest = text.partition(":")
+    if text.startswith(OUTPUTS):
+        if not rest:
+            raise BadTarget(f"'{text}' is not outputs:FILE")
+        return TargetName(text, runtime, outputs=rest)
     if runtime == "python":
         path, _, function = rest.rpartition(":")
         if not path.endswith(".py") or not function.isidentifier():

@@ -22,6 +22,8 @@ from maxpool_check.targets.worker.messages import decode, described_tensor, dige
 MOST_BYTES = 2**30
 """The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
 
+ON_STDOUT = "expected a JSON object on each line of stdout; whatever else the program prints belongs on stderr"
+
 MOST_TEXT = 4096
 """The most characters that are kept of a message of a program."""
 
@@ -173,11 +175,10 @@ def _where(error: json.JSONDecodeError) -> str:
     return f"{what} at '{text_of(around.strip())}'"
 
 
-def parsed(line: bytes) -> dict[str, Any]:
-    """A line as a JSON object. Raises ``ValueError``."""
+def parsed(line: bytes, expected: str = ON_STDOUT) -> dict[str, Any]:
+    """A line as a JSON object. Raises ``ValueError``, which says what is ``expected``."""
     if len(line) > MOST_BYTES:
         raise ValueError(f"a line of more than {MOST_BYTES} bytes")
-    expected = "expected a JSON object on each line of stdout; whatever else the program prints belongs on stderr"
     try:
         # Of bytes, json would guess an encoding.
         text = line.removeprefix(codecs.BOM_UTF8).decode()

@@ -161,21 +161,18 @@ def _with_claim(case: Case, variant: Variant, planned: PlannedRequest, target: T
     )
 
 
-def unclaimed(case: Case, variant: Variant, target: TargetProfile) -> NotClaimed | None:
-    """Why a target that got a case as it is, in its own attributes, claims no document of it; None if it does."""
-    layout = case.specification.layout
-    shape = case.entering.shape
-    planned = PlannedRequest(
-        Request(case.X.tensor(), variant.outputs, b"", case.attributes),
-        Translation(case.attributes, shape, layout, layout),
-    )
-    described = target.description
+def plan_unchanged(case: Case, variant: Variant, target: TargetProfile) -> VariantPlan:
+    """How a case is executed on a target that gets it as it is, in its own attributes and layout."""
+    layout, described = case.specification.layout, target.description
+    numbering = converted_from(case.resolved, described.indices)
+    same = Translation(case.attributes, case.entering.shape, layout, layout, numbering=numbering)
+    planned = PlannedRequest(Request(case.X.tensor(), variant.outputs, b"", case.attributes), same)
     specs = [name for name in described.specs or () if name == case.spec or SPECIFICATIONS[name].layout is layout]
     try:
         _claimed(case, variant, planned, specs, described.speaks)
     except _Unclaimed as error:
-        return NotClaimed(str(error))
-    return None
+        return VariantPlan(case, variant, not_executed=NotClaimed(str(error)))
+    return VariantPlan(case, variant, (planned,))
 
 
 def _claimed(case: Case, variant: Variant, planned: PlannedRequest, specs: Sequence[str], speaks: str) -> str:

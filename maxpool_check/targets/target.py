@@ -140,6 +140,10 @@ class Target:
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
         name, isolated = self.name, False
+        if name.outputs is not None:
+            raise CannotStart(
+                f"{name} is no program: its outputs were made elsewhere; 'run', 'gate' and 'explain' read them"
+            )
         provider_options = {key: value for key, value in name.options.items() if key != "python"}
         options: dict[str, Any] = {"provider": name.provider, "provider_options": provider_options}
         program: Sequence[str]

@@ -32,6 +32,7 @@ def targets(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     own = [
         ("python:", "A function of yours"),
         ("command:", "A program of yours"),
+        ("outputs:", "A file of outputs of yours"),
         ("transform:", "A tool before a runtime"),
     ]
     return items([*_runtimes(offer()["runtimes"]), *own], incomplete)

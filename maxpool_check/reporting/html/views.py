@@ -15,7 +15,7 @@ from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.issues import issue_lines
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug
-from maxpool_check.reporting.reruns import explain_again, is_given, place_of, run_again
+from maxpool_check.reporting.reruns import can_start, explain_again, place_of, run_again
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
 from maxpool_check.reporting.windows import Drawing, drawings
@@ -237,10 +237,10 @@ class FindingView:
             ]  # fmt: skip
         place, target = place_of(example.case, path), self.finding.target
         again = [
-            ("judge it again" if is_given(target) else "run the example", shlex.join(run_again(self.record, example))),
+            ("run the example", shlex.join(run_again(example))),
             ("draw its windows", shlex.join(explain_again(example))),
         ]
-        if is_given(target):
+        if not can_start(target):
             return again
         return [
             *again,
