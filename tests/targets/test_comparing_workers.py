@@ -30,7 +30,7 @@ def executions(tmp_path, cli):
     (tmp_path / "cases.yaml").write_text(CASES)
 
     def run(target):
-        done = cli("run", tmp_path, "-t", target, "-o", tmp_path / "record.jsonl", "-q")
+        done = cli("run", tmp_path, "-t", target, "-o", tmp_path / "record.jsonl", "-q", cwd=tmp_path)
         stored = read(tmp_path / "record.jsonl").executions
         return done.code, [each for each in stored if each.verdict is not Verdict.NOT_EXPRESSIBLE]
 
@@ -38,9 +38,8 @@ def executions(tmp_path, cli):
 
 
 @pytest.fixture
-def liar(tmp_path, monkeypatch):
+def liar(tmp_path):
     """The target of ONNX Runtime whose worker lies; of the same name in each run, by which cases are compared in full."""
-    monkeypatch.chdir(tmp_path)
 
     def target(name):
         python = tmp_path / name
