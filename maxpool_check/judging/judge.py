@@ -63,7 +63,7 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
         if fitting is other:
             pair = by_document[base], by_document[varied]
             judgements[varied] = judged(judge_variation, fitting, varied, *pair, expected, actual)
-    if not oracle.graph.context.has_nodes:
+    if oracle.graph.context.is_alone:
         return judgements
     return {
         variant: judged(_with_rewrites, oracle, variant, outcomes, judgements) if judgement.kinds else judgement
