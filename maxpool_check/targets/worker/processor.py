@@ -48,9 +48,10 @@ def _features() -> list[str] | None:
 def _model() -> str:
     with contextlib.suppress(OSError):
         # An emulator of user programs pretends to be the program in /proc/self, and nowhere else.
-        program = Path("/proc/thread-self/exe").readlink()
-        if program != Path("/proc/self/exe").readlink():
-            return f"emulated by {program.name}"
+        # Path.readlink is not there before Python 3.9.
+        program, own = (os.readlink(f"/proc/{name}/exe") for name in ("thread-self", "self"))  # noqa: PTH115
+        if program != own:
+            return f"emulated by {Path(program).name}"
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name":
