@@ -241,6 +241,13 @@ def _cell(oracle: Oracle, at: tuple[int, ...], wrong: WrongOutput, expected: np.
     pooling, X = oracle.pooling, oracle.core
     expected, actual = pooling.layout.to_core(expected), pooling.layout.to_core(actual)
     inside = window_cells(at, pooling.geometry)
+    numberings = pooling.numbering.cells(actual, X.shape) if wrong.output == "Indices" else ()
+    named = [int(cells[at]) for is_cell, cells in numberings if is_cell[at]]
+    number = int(oracle.choices[0][at])
+
+    def place(number: int) -> tuple[int, ...]:
+        return pooling.layout.arranged([int(i) for i in np.unravel_index(number, X.shape)])
+
     return Cell(
         at=pooling.layout.arranged(at),
         output=wrong.output,
@@ -249,24 +256,9 @@ def _cell(oracle: Oracle, at: tuple[int, ...], wrong: WrongOutput, expected: np.
         kind=wrong.kind.value,
         window=tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
         values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
-        got_cell=_cell_of_index(oracle, at, actual) if wrong.output == "Indices" else None,
-        chosen=_chosen(oracle, at),
+        # An index may refer to no cell, or to several.
+        got_cell=place(named[0]) if len(named) == 1 else None,
+        # An empty window has none.
+        chosen=place(number) if number >= 0 else None,
         outside=tuple(axis.outside(i) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
     )
-
-
-def _chosen(oracle: Oracle, at: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The cell of X that the reference chose; None for an empty window."""
-    number = int(oracle.choices[0][at])
-    if number < 0:
-        return None
-    return oracle.pooling.layout.arranged([int(i) for i in np.unravel_index(number, oracle.core.shape)])
-
-
-def _cell_of_index(oracle: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
-    """The cell of X that an index refers to; None if there is none, or several."""
-    shape = oracle.core.shape
-    positions = [cells[at] for is_cell, cells in oracle.pooling.numbering.cells(numbers, shape) if is_cell[at]]
-    if len(positions) != 1:
-        return None
-    return oracle.pooling.layout.arranged([int(i) for i in np.unravel_index(int(positions[0]), shape)])

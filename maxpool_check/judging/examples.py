@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,9 @@ import numpy as np
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, MaxPoolGraph
 from maxpool_check.graphs.node import Node, tensor
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.judge import judge
-from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind, read_table
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import OPTIMIZATION_OFF, WITH_INDICES, Variant, variant_named
+from maxpool_check.results.variants import Variant, variant_named
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.specification import Refused, override
 
@@ -40,23 +37,10 @@ class Example:
         refusal = self.graph.resolved
         return refusal if isinstance(refusal, Refused) else GraphOracle.of(self.graph)
 
-    @property
-    def judgement(self) -> Judgement:
-        """The verdict on it. The outputs of a graph without optimization are right."""
-        outcomes = {self.variant: self.actual}
-        if self.base is not None:
-            base = self.variant.base if self.variant.variation else WITH_INDICES
-            outcomes = {base: Returned(self.base), **outcomes}
-        oracle = self.oracle
-        if self.graph.context.has_nodes and isinstance(oracle, GraphOracle):
-            outcomes[Variant(self.variant.outputs, OPTIMIZATION_OFF)] = Returned(oracle.expected)
-        return judge(oracle, outcomes)[self.variant]
 
-
-@cache
 def example_of(kind: DivergenceKind) -> Example:
     """The example of a kind; its outputs are computed by hand."""
-    entry = _table()[kind.value]
+    entry = read_table("examples.yaml")[kind.value]
     document, dtype = specification(entry.get("spec", DEFAULT)), entry.get("dtype", "float32")
     before, after = (_nodes(entry.get(side, ())) for side in ("before", "after"))
     context = MAX_POOL_ALONE
@@ -70,11 +54,6 @@ def example_of(kind: DivergenceKind) -> Example:
     variant = variant_named(entry["variant"])
     kinds = tuple(map(DivergenceKind, entry.get("kinds", ())))
     return Example(graph, policies, variant, _actual(entry, graph, variant), base or None, kinds)
-
-
-@cache
-def _table() -> dict[str, Any]:
-    return read_table("examples.yaml")
 
 
 def _actual(entry: Mapping[str, Any], graph: MaxPoolGraph, variant: Variant) -> Outcome:

@@ -1,6 +1,7 @@
 """The kinds of divergence: a closed list of names, each decided from the data; ``kinds.yaml`` says what they mean."""
 
 from enum import Enum
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -142,6 +143,7 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hypothesis: str | None = None
 
 
+@cache
 def read_table(name: str) -> dict[str, Any]:
     """A table beside this module, by the name of its file."""
     text = resources.files(__package__).joinpath(name).read_bytes()
