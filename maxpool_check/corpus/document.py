@@ -1,15 +1,38 @@
-"""A YAML file as plain data, with the place of each value."""
+"""A YAML file as plain data, with the place of each value.
+
+Values follow YAML 1.2's core schema (``1e5`` is a number, ``no`` is text), except that hexadecimal and zero-padded
+numbers are text, since they may be bit patterns. Tags, duplicate keys and excessive use of aliases are errors.
+"""
 
 import errno
+import json
+import math
+import re
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.files import not_found, read_regular
 
 MAX_BYTES = 16 * 2**20
+MAX_DEPTH = 64
+MAX_FROM_ALIASES = 100_000
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+    **{f"{sign}.{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")},
+    ".nan": math.nan, ".NaN": math.nan, ".NAN": math.nan,
+}  # fmt: skip
+_NUMERIC = frozenset("+-.0123456789")
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(slots=True)
@@ -41,37 +64,36 @@ class Document:
 
     def mark_of(self, path: Steps) -> Mark:
         """The mark of the value at ``path``, or of the nearest value around it."""
-        mark = self.mark
-        for step in path:
-            if isinstance(mark.inside, list) and isinstance(step, int) and step < len(mark.inside):
-                mark = mark.inside[step]
-            elif isinstance(mark.inside, dict) and step in mark.inside:
-                _, mark = mark.inside[step]
-            else:
-                break
-        return mark
+        return self._marks(path)[-1]
 
     def has(self, path: Steps) -> bool:
         """Whether the file contains a value at ``path``."""
-        value = self.data
+        return len(self._marks(path)) > len(path)
+
+    def _marks(self, path: Steps) -> list[Mark]:
+        """The marks of the values on the way to ``path``, as far as there are values."""
+        marks = [self.mark]
         for step in path:
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return False
-        return True
+            inside = marks[-1].inside
+            if isinstance(inside, list) and isinstance(step, int) and step < len(inside):
+                marks.append(inside[step])
+            elif isinstance(inside, dict) and step in inside:
+                marks.append(inside[step][1])
+            else:
+                break
+        return marks
 
 
-def read(path: Path, content: bytes | None = None) -> Document:
-    """Read one file, with this content if it was read already. Raises :class:`CorpusError`."""
-    return parse(text_of(path, content), str(path))
+def read(path: Path) -> Document:
+    """Read one file. Raises :class:`CorpusError`."""
+    return parse(text_of(path), str(path))
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of one file. Raises :class:`CorpusError`."""
+def text_of(path: Path) -> str:
+    """The text of one file. Raises :class:`CorpusError`."""
     name = str(path)
     try:
-        return read_regular(path, MAX_BYTES)
+        content = read_regular(path, MAX_BYTES)
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise CorpusError([Problem(name, 0, 0, not_found(path, is_file=True))]) from error
@@ -79,27 +101,149 @@ def content_of(path: Path) -> bytes:
         if error.errno == errno.EFBIG:
             reason = f"the file is larger than {MAX_BYTES // 2**20} MiB; split it"
         raise CorpusError([Problem(name, 1, 1, reason)]) from error
-
-
-def text_of(path: Path, content: bytes | None = None) -> str:
-    """The text of one file, with this content if it was read already. Raises :class:`CorpusError`."""
-    raw, name = content_of(path) if content is None else content, str(path)
     try:
-        return raw.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig")
-        raise CorpusError([problem_at(before, len(before), name, "not UTF-8 text; is this a YAML file?")]) from error
+        before = content[: error.start].decode("utf-8-sig")
+        raise CorpusError([_problem_behind(before, name, "not UTF-8 text; is this a YAML file?")]) from error
+
+
+def _problem_behind(text: str, name: str, message: str) -> Problem:
+    """A problem at the end of a text."""
+    return Problem(name, text.count("\n") + 1, len(text) - text.rfind("\n"), message)
 
 
 def parse(text: str, name: str) -> Document:
     """Parse the text of one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
-    # What is in the cache needs no PyYAML, which is slow to import.
-    from maxpool_check.corpus import yaml_parsing
+    unprintable = _UNPRINTABLE.search(text)
+    if unprintable:
+        message = f"the character {unprintable[0]!r} is not allowed in YAML"
+        raise CorpusError([_problem_behind(text[: unprintable.start()], name, message)])
+    parser = _Parser(text, name)
+    try:
+        root = parser.root()
+    except yaml.MarkedYAMLError as error:
+        place = error.problem_mark or error.context_mark
+        line, column = (place.line + 1, place.column + 1) if place else (1, 1)
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        if not isinstance(error, _Stop):
+            other = _other_format(text)
+            if other:
+                raise CorpusError([Problem(name, 1, 1, other)]) from error
+            message = f"not YAML: {message}"
+            if "\t" in "".join(text.splitlines()[line - 1 : line]):
+                message += "; indent YAML with spaces, not tabs"
+        raise CorpusError([*parser.problems, Problem(name, line, column, message)]) from error
+    if parser.problems or root is None:
+        raise CorpusError(parser.problems or [Problem(name, 1, 1, "the file is empty")])
+    return Document(name, *root)
 
-    return yaml_parsing.parse(text, name)
+
+def _other_format(text: str) -> str:
+    """What a file of JSON lines is that is no YAML; empty if it is no such file."""
+    try:
+        first = json.loads(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(first, dict) and first.get("type") == "header":
+        return "this is a record, not a file of cases or defects; 'maxpool-check report' shows it"
+    if isinstance(first, dict) and first.get("type") == "ready":
+        return "these are outputs, not cases or defects; 'maxpool-check run [PATH]... -t outputs:FILE' judges them"
+    return ""
 
 
-def problem_at(text: str, offset: int, name: str, message: str) -> Problem:
-    """A problem at a place in a text."""
-    line = text.count("\n", 0, offset) + 1
-    return Problem(name, line, offset - text.rfind("\n", 0, offset), message)
+class _Stop(yaml.MarkedYAMLError):
+    """An error after which the file cannot be read further."""
+
+    def __init__(self, problem: str, event: Any) -> None:
+        super().__init__(problem=problem, problem_mark=event.start_mark)
+
+
+class _Parser:
+    """Makes data of the events of PyYAML's parser, in C if available."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.problems: list[Problem] = []
+        self._events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self._size = 0
+        """How many values there are so far, those of aliases included."""
+        self._from_aliases = 0
+
+    def root(self) -> tuple[Any, Mark] | None:
+        """The data of the file with its place; None if there are none."""
+        root = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    raise _Stop("a second document starts here; one file is one document", event)
+                root = self._value(next(self._events), 0)
+        return root
+
+    def _value(self, event: Any, depth: int) -> tuple[Any, Mark]:
+        """The value that an event begins, inside so many others, and its place."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._named(event)
+        is_scalar, start, size = isinstance(event, yaml.ScalarEvent), event.start_mark, self._size
+        if event.tag not in (None, "!") and not (is_scalar and event.tag == "tag:yaml.org,2002:str"):
+            raise _Stop(f"the tag {event.tag} is not allowed", event)
+        mark = Mark(start.line + 1, start.column + 1)
+        self._size += 1
+        data: Any
+        if is_scalar:
+            data = event.value if event.style or event.tag else scalar_value(event.value)
+        elif depth == MAX_DEPTH:
+            raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            data, mark.inside = [], []
+            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+                value, place = self._value(inner, depth + 1)
+                data.append(value)
+                mark.inside.append(place)
+        else:
+            data, mark.inside = {}, {}
+            while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
+                key, place = self._key(inner, depth + 1)
+                value_and_place = self._value(next(self._events), depth + 1)
+                if key in data:
+                    message = f"duplicate key '{key}', first on line {mark.inside[key][0].line}"
+                    self.problems.append(Problem(self.name, place.line, place.column, message))
+                else:
+                    data[key], mark.inside[key] = value_and_place[0], (place, value_and_place[1])
+        if event.anchor is not None:
+            self._anchors[event.anchor] = data, mark, self._size - size
+        return data, mark
+
+    def _key(self, event: Any, depth: int) -> tuple[str, Mark]:
+        key, place = self._value(event, depth)
+        if isinstance(key, (list, dict)):
+            raise _Stop("a key must be plain text", event)
+        # Every case has the same few keys: share their memory.
+        return sys.intern(str(key)), place
+
+    def _named(self, event: Any) -> tuple[Any, Mark]:
+        """The value that an alias stands for."""
+        if event.anchor not in self._anchors:
+            raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
+        data, mark, size = self._anchors[event.anchor]
+        self._size += size
+        self._from_aliases += size
+        if self._from_aliases > MAX_FROM_ALIASES:
+            raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
+        return data, mark
+
+
+def scalar_value(text: str) -> Any:
+    """The value of a plain (unquoted) scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMERIC:
+        return text
+    if text == "-0":
+        # An integer has no sign of zero, and the dtype is not known here.
+        return -0.0
+    if _INTEGER.fullmatch(text):
+        # Python does not convert thousands of digits; a later check has a better message.
+        return int(text) if len(text) < 400 else text
+    return float(text) if _FLOAT.fullmatch(text) else text

@@ -18,9 +18,9 @@ import yaml
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case, Refusal, Values
 from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.corpus.document import scalar_value
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.tensors import MOST_CELLS, array
-from maxpool_check.corpus.yaml_parsing import scalar_value
 from maxpool_check.files import named
 from maxpool_check.reference.dtypes import bits, highest, is_float, lowest, rounded
 from maxpool_check.specifications.specification import Refused

@@ -66,7 +66,7 @@ def test_aliases_share_a_value_and_its_place():
         ("a: !!python/object:os.system x\n", "1:4", "not allowed"),
         ("a: !mine {}\n", "1:4", "not allowed"),
         ("a: !!float 1\n", "1:4", "not allowed"),
-        ("? [1]\n: 2\n", "1:5", "plain text"),
+        ("? [1]\n: 2\n", "1:3", "plain text"),
         ("a: 1\n---\nb: 2\n", "2:1", "second document"),
         ("a: \x00\n", "1:4", "not allowed in YAML"),
         ("[" * 100_000, "1:65", "nested deeper"),
