@@ -9,8 +9,7 @@ import pytest
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
-from maxpool_check.corpus.defect_checks import unmatched, unmet
-from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet
 from maxpool_check.evidence.references import references
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions

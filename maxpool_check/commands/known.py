@@ -13,9 +13,8 @@ from maxpool_check.comparing.entries import defects_for, never_matching
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, collect, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
-from maxpool_check.corpus.defect_checks import unmatched
-from maxpool_check.corpus.defect_editing import add as add_defects
-from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.defect_file import read_defects, unmatched
+from maxpool_check.corpus.editing import add as add_defects
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.judging.defects import Upstream

@@ -5,8 +5,7 @@ import click
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import contradictions, disagreements
-from maxpool_check.corpus.defect_checks import unmatched, unmet
-from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural

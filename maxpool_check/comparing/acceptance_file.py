@@ -8,9 +8,9 @@ from typing import Any
 from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.corpus.document import Document, read
+from maxpool_check.corpus.editing import EditedFile, on_one_line
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
 from maxpool_check.corpus.schema import read_schema
-from maxpool_check.corpus.yaml_editing import EditedFile, on_one_line
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.specifications.specification import nearest

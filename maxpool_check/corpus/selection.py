@@ -1,12 +1,12 @@
 """Which cases an expression of ``-k`` selects."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.problems import USUAL_NAMES
-from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.specifications import documents
@@ -36,9 +36,7 @@ def select(
     """
     if not expressions:
         return cases
-    selected: set[str] = set()
-    for expression in expressions:
-        selected |= _selected(cases, expression, defects)
+    selected = {case for expression in expressions for case in _selected(cases, expression, defects)}
     return tuple(case for case in cases if case.id in selected)
 
 
@@ -62,67 +60,54 @@ def names_of_documents(texts: Iterable[str]) -> tuple[str, ...]:
 def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequence[Defect]]) -> set[str]:
     if by_id := {case.id for case in cases if fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)}:
         return by_id
+    nothing = f"no case is selected by '{expression}'"
     name, colon, pattern = expression.partition(":")
     if not colon or name not in PROPERTIES:
-        raise NothingSelected(f"no case is selected by '{expression}'{_nearest_id(cases, expression)}")
-    if name == "spec" and not set(pattern) & set("*?["):
-        return _of_document(cases, expression, pattern)
-    values = _by_defect(cases, name, defects(), pattern) if name in ("defect", "kind") else _by_case(cases, name)
-    if by_property := {case for value, of in values.items() if fnmatchcase(value, pattern) for case in of}:
+        raise NothingSelected(f"{nothing}{_nearest_id(cases, expression)}")
+    if name == "spec" and not is_glob(pattern):
+        try:
+            selected = {case.id for case in of_documents(cases, [pattern])}
+        except ValueError as error:
+            raise NothingSelected(f"{nothing}: {error}") from error
+        if not selected:
+            raise NothingSelected(f"{nothing}: there is no case of this document")
+        return selected
+    known = defects() if name in ("defect", "kind") else ()
+    if by_property := {case for ids in _by_value(cases, name, known, pattern).values() for case in ids}:
         return by_property
-    if name in ("defect", "kind"):
-        values = _by_defect(cases, name, defects(), "*")
-    raise NothingSelected(f"no case is selected by '{expression}'{_hint(name, pattern, list(values))}")
+    raise NothingSelected(f"{nothing}{_hint(name, pattern, list(_by_value(cases, name, known, '*')))}")
 
 
-def _of_document(cases: Sequence[Case], expression: str, name: str) -> set[str]:
-    """The ids of the cases of a document or family. Raises :class:`NothingSelected`."""
-    try:
-        if selected := {case.id for case in of_documents(cases, [name])}:
-            return selected
-    except ValueError as error:
-        raise NothingSelected(f"no case is selected by '{expression}': {error}") from error
-    raise NothingSelected(f"no case is selected by '{expression}': there is no case of this document")
+def _by_value(cases: Sequence[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
+    """The ids of the cases by each value of a property that matches a pattern."""
+    ids: dict[str, set[str]] = {}
+    if name in _OF_CASES:
+        for case in cases:
+            for value in _OF_CASES[name](case):
+                if fnmatchcase(value, pattern):
+                    ids.setdefault(value, set()).add(case.id)
+        return ids
 
-
-def _by_case(cases: Iterable[Case], name: str) -> dict[str, set[str]]:
-    """The ids of the cases by each value of a property."""
-    values: dict[str, set[str]] = {}
-    for case in cases:
-        for value in _values(case, name):
-            values.setdefault(value, set()).add(case.id)
-    return values
-
-
-def _values(case: Case, name: str) -> Iterable[str]:
-    if name == "tag":
-        return case.tags
-    if name == "clause":
-        return case.covers
-    return [name_of(case.X.dtype) if name == "dtype" else case.spec]
-
-
-def _by_defect(cases: Sequence[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
-    """The ids of the cases by the known defects, or by the kinds of divergence, that are expected of them.
-
-    Defects without a value that matches the pattern are left out: it takes long to find their cases.
-    """
-
-    def names(defect: Defect, expected: ExpectedDivergence) -> Iterable[str]:
-        return [defect.id] if name == "defect" else [kind.value for kind in expected.kinds]
-
-    matching = [
-        defect
-        for defect in defects
-        if any(fnmatchcase(value, pattern) for expected in defect.expected for value in names(defect, expected))
-    ]
-    values: dict[str, set[str]] = {}
-    for defect in with_cases(matching, cases):
+    def values(defect: Defect) -> Iterable[tuple[str, ExpectedDivergence]]:
         for expected in defect.expected:
-            bound = {case.id for case in cases if expected.binds(case.id)}
-            for value in names(defect, expected):
-                values.setdefault(value, set()).update(bound)
-    return {value: bound for value, bound in values.items() if bound}
+            of_expected = [defect.id] if name == "defect" else [kind.value for kind in expected.kinds]
+            yield from ((value, expected) for value in of_expected if fnmatchcase(value, pattern))
+
+    # It takes long to find the cases of a defect.
+    for defect in with_cases([defect for defect in defects if any(values(defect))], cases):
+        for value, expected in values(defect):
+            if bound := {case.id for case in cases if expected.binds(case.id)}:
+                ids.setdefault(value, set()).update(bound)
+    return ids
+
+
+_OF_CASES: Mapping[str, Callable[[Case], Iterable[str]]] = {
+    "tag": lambda case: case.tags,
+    "clause": lambda case: case.covers,
+    "dtype": lambda case: [name_of(case.X.dtype)],
+    "spec": lambda case: [case.spec],
+}
+"""The properties that cases have without defects."""
 
 
 def _nearest_id(cases: Sequence[Case], expression: str) -> str:
@@ -142,12 +127,9 @@ def _hint(name: str, pattern: str, values: Sequence[str]) -> str:
         return f" (did you mean '{usual}'?)"
     if name != "clause" and (hint := nearest(pattern, values)):
         return hint
-    if name == "clause":
-        return ": no case covers it" if pattern in clauses() else nearest(pattern, clauses()) or _few(values)
+    if name == "clause" and pattern in clauses():
+        return ": no case covers it"
     if name == "kind" and pattern in {kind.value for kind in DivergenceKind}:
         return ": no known defect with this kind is expected of them"
-    return _few(values)
-
-
-def _few(values: Sequence[str]) -> str:
-    return f"; there are {', '.join(sorted(values))}" if 0 < len(values) <= 20 else ""
+    few = f"; there are {', '.join(sorted(values))}" if 0 < len(values) <= 20 else ""
+    return (nearest(pattern, clauses()) if name == "clause" else "") or few

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from maxpool_check.corpus.defect_editing import add
 from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.editing import add
 
 KNOWN = """\
 # reviewed

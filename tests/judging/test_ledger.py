@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from maxpool_check.corpus.defect_checks import unmatched
-from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.defects import ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
