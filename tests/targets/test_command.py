@@ -205,3 +205,13 @@ def status_of(fd):
     with contextlib.suppress(OSError):
         return os.fstat(fd)
     return None
+
+
+def test_a_request_has_one_blank_after_each_colon_and_comma_so_that_a_program_needs_no_parser():
+    X = np.arange(2, dtype=np.float32).reshape(1, 1, 2)
+    request = Request(X, ("Y", "Indices"), b"", {"kernel_shape": [2], "auto_pad": "NOTSET"}, spec="onnx-22")
+    assert request.line(7) == (
+        b'{"id": 7, "model": "", "attributes": {"kernel_shape": [2], "auto_pad": "NOTSET"}, '
+        b'"inputs": {"X": {"dtype": "float32", "shape": [1, 1, 2], "data": "AAAAAAAAgD8="}}, '
+        b'"outputs": ["Y", "Indices"], "spec": "onnx-22"}\n'
+    )
