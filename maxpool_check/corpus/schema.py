@@ -23,7 +23,6 @@ from maxpool_check.specifications.specification import Reason
 
 _VALUES = {
     "dtypes": list(dtypes.NAMES),
-    "documents": list(SPECIFICATIONS),
     "operator_set": f"^{OPERATOR_SET}$",
     "operators": sorted({*OPERATORS, MAX_POOL}),
     "policies": {point: {"enum": [choice.value for choice in choices]} for point, choices in INTERPRETATIONS.items()},
@@ -38,7 +37,7 @@ _DEFINITION = "#/$defs/"
 def read_schema(file: Path, definition: str | None = None, **values: Any) -> Any:
     """The schema of a file, or one of its definitions, with these values of the code filled in beside those of all files."""
     whole = json.loads(file.read_text(encoding="utf-8"))
-    definitions, known = whole.pop("$defs", {}), {**_VALUES, **values}
+    definitions, known = whole.pop("$defs", {}), {**_VALUES, "documents": list(SPECIFICATIONS), **values}
 
     def filled(part: Any) -> Any:
         if isinstance(part, str) and part.startswith("$"):
