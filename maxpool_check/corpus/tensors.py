@@ -74,6 +74,10 @@ class Recipe:
         """X, which must not be changed. Raises ``OSError`` if its file has changed since it was read."""
         return _made(self) if self.values is None else self.values
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """X for functions of numpy."""
+        return np.array(self.tensor(), dtype)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the values instead of a file, which another machine may not have."""
         if self.file is not None:
