@@ -93,9 +93,9 @@ def output(oracle, pooled, name):
 
 def final(oracle, name):
     """An output of the model: of a graph of several nodes, what is behind the last one."""
-    if not isinstance(oracle, GraphOracle):
-        return output(oracle, oracle.pooled, name)
     graph = oracle.graph
+    if graph.context.is_alone:
+        return output(oracle, oracle.pooled, name)
     if name in graph.context.side_outputs:
         number = graph.context.side_outputs[name]
         return Oracle(oracle.X, graph.pooling).pooled.Y if number is None else graph.flow[number]

@@ -86,7 +86,12 @@ class Worker:
         """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
         self.seconds: Any = None
         """How long the worker says that the last one took."""
-        self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n")
+        try:
+            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n")
+            self.flush()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:

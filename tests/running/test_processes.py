@@ -92,6 +92,7 @@ def test_a_worker_ends_with_the_process_that_guards_it(begun, corpus, family):
         worker = Worker(arguments, {}, isolated=False)
     try:
         worker.write(b"{}\n")
+        worker.flush()
         assert eventually(lambda: len(pids(family)) == 2)
         daemon = {pid for pid in pids(family) if os.getsid(pid) != pid}
         os.kill(worker.pid, signal.SIGKILL)
