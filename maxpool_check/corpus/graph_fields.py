@@ -1,6 +1,6 @@
 """The fields of a case that describe the graph around its MaxPool: ``graph``, ``opset`` and ``input: {as: ...}``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,16 +41,17 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
     if document.onnx is None or document.domain is not None:
         key = "graph" if "graph" in fields else "input"
         raise BadValue(f"{document.title} is not a document of ONNX graphs; use spec: onnx-N or sonnx", key)
-    data = fields.get("graph", [{"op": MAX_POOL}])
-    data = {"nodes": data} if isinstance(data, list) else data
-    mistakes = list(_STRUCTURE.mistakes(data))
-    if mistakes:
-        path, wrong_key, message = mistakes[0]
-        inner = path if isinstance(fields.get("graph"), Mapping) else path[1:]
+    graph = fields.get("graph", [{"op": MAX_POOL}])
+    data = graph if isinstance(graph, Mapping) else {"nodes": graph}
+    for path, wrong_key, message in _STRUCTURE.mistakes(data):
+        inner = path if data is graph else path[1:]
         raise BadValue(message, "graph", *inner, *([] if wrong_key is None else [wrong_key]))
     nodes = data["nodes"]
     for number, node in enumerate(nodes):
-        _check_fields(node, _node_path(fields.get("graph"), number))
+        known = frozenset(specification(DEFAULT).attributes) if node["op"] == MAX_POOL else field_names(node["op"])
+        for name in node.keys() - {"op", "as", "consumers"} - known:
+            message = f"{node['op']} has no field '{name}'{nearest(name, sorted(known))}"
+            raise BadValue(message, *_node_path(graph, number), name)
     judged = [
         number for number, node in enumerate(nodes) if node.keys() <= {"op", "consumers"} and node["op"] == MAX_POOL
     ]
@@ -64,8 +65,8 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
     after = nodes[at + 1 :]
     for number, node in enumerate(after, at + 1):
         if node.get("consumers", 1) > 1:
-            path = _node_path(fields["graph"], number)
-            raise BadValue("consumers: 2 belongs to MaxPool or to a node before it", *path, "consumers")
+            message = "consumers: 2 belongs to MaxPool or to a node before it"
+            raise BadValue(message, *_node_path(graph, number), "consumers")
     try:
         before, behind = tuple(map(node_of, nodes[:at])), tuple(map(node_of, after))
     except (Inexact, TypeError, ValueError) as error:
@@ -81,13 +82,6 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
     )
 
 
-def _check_fields(node: Mapping[str, Any], path: Sequence[str | int]) -> None:
-    """Check the names of the fields of a node."""
-    known = frozenset(specification(DEFAULT).attributes) if node["op"] == MAX_POOL else field_names(node["op"])
-    for name in node.keys() - {"op", "as", "consumers"} - known:
-        raise BadValue(f"{node['op']} has no field '{name}'{nearest(name, sorted(known))}", *path, name)
-
-
 def _node_path(graph: Any, number: int) -> tuple[str | int, ...]:
     """The path of a node in the fields of a case, of which ``graph`` is one."""
     return ("graph", "nodes", number) if isinstance(graph, Mapping) else ("graph", number)
@@ -95,24 +89,19 @@ def _node_path(graph: Any, number: int) -> tuple[str | int, ...]:
 
 def at_node(error: BadValue, case: Case, graph: Any) -> BadValue:
     """A mistake in the field ``graph`` of a case as one of the node that has no exact result, if there is such a node."""
-    number = _inexact_node(case) if error.path == ("graph",) else None
-    return error if number is None else BadValue(str(error), *_node_path(graph, number))
-
-
-def _inexact_node(case: Case) -> int | None:
-    """The number of the first node that has no exact result for the reference's outputs."""
-    context = case.graph.context
+    if error.path != ("graph",):
+        return error
     number = 0
     try:
-        for _ in context.flow(case.X.tensor()):
+        for _ in case.context.flow(case.X.tensor()):
             number += 1
         if isinstance(case.resolved, Pooling):
             pooled = evaluate(case.entering, replace(case.resolved, indices=True))
-            for _ in context.steps(pooled.Y, pooled.Indices):
+            for _ in case.context.steps(pooled.Y, pooled.Indices):
                 number += 1
     except Inexact:
-        return number
-    return None
+        return BadValue(str(error), *_node_path(graph, number))
+    return error
 
 
 def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] | None:

@@ -7,7 +7,7 @@ large tensors in .npy files next to them.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,11 @@ def case_file(case: Case, about: str) -> str:
     """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
     refusal = case.resolved
     expect = {"refuse": _Plain(refusal.reason.value)} if isinstance(refusal, Refused) else {}
-    literals = [_literal(value) for value in case.X.tensor().reshape(-1)]
+    X = case.X.tensor()
+    literals = [_literal(value) for value in X.reshape(-1)]
     # No number has the payload of a NaN.
-    is_exact = case.X.ndim == 0 or (bits(array(literals, case.X.dtype)) == bits(case.X.tensor().reshape(-1))).all()
-    tensor = _input(case.X.tensor(), np.array(literals, object).reshape(case.X.shape).tolist() if is_exact else None)
+    is_exact = X.ndim == 0 or (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
+    tensor = _input(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
     fields = _fields(case, case.provenance, tensor, case.outputs, expect)
     lines = "\n    ".join(f"{key}: {_flow(value)}" for key, value in fields.items())
     return f"spec: {case.spec}\nabout: {_flow(about)}\ncases:\n  - {lines}\n"
@@ -61,10 +62,7 @@ def write_suite(
     groups: dict[Path, list[Case]] = {}
     for case in cases:
         groups.setdefault(folder / f"{case.id.rpartition(':')[0]}.yaml", []).append(case)
-    first_line = f"# {written_by}\n"
-    for path in groups:
-        if path.exists() and not path.read_bytes().startswith(first_line.encode()):
-            raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
+    first_line = _first_line(groups, written_by)
     for path, group in groups.items():
         shared = {
             key: value
@@ -92,15 +90,22 @@ def write_with_inputs(
     Their ids in the file are the names of the cases. ``written_by`` becomes the first line. Raises :class:`ForeignFile` for a
     file that exists with another first line.
     """
-    first_line = f"# {written_by}\n"
-    if path.exists() and not path.read_bytes().startswith(first_line.encode()):
-        raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
-    entries = [_fields(case, case.provenance, fields, _usual(case), {}) for case, fields in cases]
+    first_line = _first_line([path], written_by)
+    entries = [_fields(case, case.provenance, fields, _unusual_outputs(case), {}) for case, fields in cases]
     data = {"spec": cases[0][0].spec, "about": about, "cases": entries}
     _write(path, first_line, data, [case for case, _ in cases], path.parent, most_cells)
 
 
-def _usual(case: Case) -> Sequence[str]:
+def _first_line(paths: Iterable[Path], written_by: str) -> str:
+    """The first line of files. Raises :class:`ForeignFile` for one that exists with another."""
+    first_line = f"# {written_by}\n"
+    for path in paths:
+        if path.exists() and not path.read_bytes().startswith(first_line.encode()):
+            raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
+    return first_line
+
+
+def _unusual_outputs(case: Case) -> Sequence[str]:
     """The outputs of a case, where they are not all that its document has."""
     return () if len(case.outputs) == 2 or not case.specification.indices else case.outputs
 
@@ -197,14 +202,11 @@ _Dumper.add_representer(_Plain, _represent_text)
 @np.errstate(invalid="ignore")
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
-    outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
-    has_nan = is_float(case.X.dtype) and np.isnan(case.X.tensor()).any()
-    tensor = _npy(case.X.tensor(), path, f"{case.name}.X") or _input(
-        case.X.tensor(), None if has_nan else _numbers(case.X.tensor())
-    )
-    expect = _expected(case, path)
+    X = case.X.tensor()
+    has_nan = is_float(X.dtype) and np.isnan(X).any()
+    tensor = _npy(X, path, f"{case.name}.X") or _input(X, None if has_nan else _numbers(X))
     erratum = {} if case.erratum is None else {"erratum": case.erratum}
-    return {**_fields(case, provenance, tensor, outputs, expect), **erratum}
+    return {**_fields(case, provenance, tensor, _unusual_outputs(case), _expected(case, path)), **erratum}
 
 
 def _expected(case: Case, path: Path) -> dict[str, Any]:
