@@ -42,12 +42,18 @@ class CorpusLock(msgspec.Struct, frozen=True, kw_only=True):
 
 def lock_of(corpus: Corpus, version: str) -> CorpusLock:
     """The lock of a corpus as it was read by this version of the tool."""
+    roots = {root: f"{root.name}/" if len(corpus.roots) > 1 else "" for root in corpus.roots}
     return CorpusLock(
         schema=SCHEMA,
         name=corpus.name,
         version=version if corpus.shipped else None,
         sha256=corpus.sha256,
-        defects=_defects(corpus),
+        defects={
+            f"{prefix}{file.relative_to(root).as_posix()}": hashlib.sha256(file.read_bytes()).hexdigest()
+            for root, prefix in roots.items()
+            for file in corpus.known_files
+            if file.is_relative_to(root)
+        },
         cases={case.id: _digest(case) for case in corpus.cases},
     )
 
@@ -65,12 +71,14 @@ def read_lock(path: Path) -> CorpusLock:
 
 def differences(lock: CorpusLock, corpus: Corpus) -> list[str]:
     """How a corpus differs from a lock, in words; empty if it is the same."""
-    cases = {case.id: _digest(case) for case in corpus.cases}
-    return [*_differences(lock.cases, cases, "case"), *_differences(lock.defects, _defects(corpus), "file of defects")]
+    current = lock_of(corpus, "")
+    return [
+        *_differences(lock.cases, current.cases, "case", "cases"),
+        *_differences(lock.defects, current.defects, "file of defects", "files of defects"),
+    ]
 
 
-def _differences(old: Mapping[str, str], new: Mapping[str, str], noun: str) -> Iterator[str]:
-    nouns = f"{noun}s" if noun == "case" else "files of defects"
+def _differences(old: Mapping[str, str], new: Mapping[str, str], noun: str, nouns: str) -> Iterator[str]:
     named = {
         "missing": [name for name in old if name not in new],
         "added": [name for name in new if name not in old],
@@ -91,15 +99,3 @@ def _digest(case: Case) -> str:
         case expectation:
             stated.append(repr(expectation))
     return hashlib.sha256("\n".join([case.sha256, *stated]).encode()).hexdigest()
-
-
-def _defects(corpus: Corpus) -> dict[str, str]:
-    """The digests of the files of defects, by their paths in the corpus."""
-    several = len(corpus.roots) > 1
-    digests = {}
-    for root in corpus.roots:
-        for file in corpus.known_files:
-            if file.is_relative_to(root):
-                name = file.relative_to(root).as_posix()
-                digests[f"{root.name}/{name}" if several else name] = hashlib.sha256(file.read_bytes()).hexdigest()
-    return digests
