@@ -93,6 +93,9 @@ GEOMETRY = _rules(_FILE["geometry"])
 VALUES = _rules(_FILE["values"])
 """The flags of ``values``, about the tensor that enters MaxPool."""
 
+VALUE_WORDS: Mapping[str, str] = _FILE["value_words"]
+"""The same values in sentences."""
+
 GRAPH = _rules(_FILE["graph"])
 """The flags of ``graph``, about the nodes of a graph of several nodes."""
 

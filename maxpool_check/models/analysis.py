@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from maxpool_check.corpus.conditions import about, concerns, is_expected, meets, says_something
+from maxpool_check.corpus.features import VALUE_WORDS
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
@@ -27,15 +28,6 @@ REACHING = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH,
 
 _REFUSING = (Severity.REFUSES_VALID, Severity.LIMIT)
 
-_WORDS = {
-    "neg-inf": "-inf",
-    "pos-inf": "inf",
-    "nan": "NaN",
-    "lowest": "the lowest value of the type",
-    "negative": "negative values",
-    "subnormal": "subnormal numbers",
-    "zeros-of-both-signs": "zeros of both signs",
-}
 _NEGATIVE = {"neg-inf", "lowest", "negative"}
 
 
@@ -251,8 +243,8 @@ def needs(defect: Defect, reached: Iterable[ExpectedDivergence]) -> str:
 
 def _needs(*conditions: Conditions) -> str:
     required = dict.fromkeys(flag for each in conditions for flag in each.values)
-    parts = [_WORDS[flag] for flag in required]
+    parts = [VALUE_WORDS[flag] for flag in required]
     for each in conditions:
         if each.any_values and not required.keys() & set(each.any_values):
-            parts.append(" or ".join(_WORDS[flag] for flag in each.any_values))
+            parts.append(" or ".join(VALUE_WORDS[flag] for flag in each.any_values))
     return " and ".join(parts)
