@@ -1,7 +1,9 @@
 """Reads a case file: structure, defaults, matrices, then every case; reports all problems together."""
 
+import itertools
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +16,6 @@ from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape,
 from maxpool_check.corpus.clauses import check_covers, covering, names_in
 from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
-from maxpool_check.corpus.matrix import expand, merge
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.tensors import MOST_CELLS, array, npy, recipe
@@ -23,10 +24,14 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
-from maxpool_check.specifications.specification import IllTyped, Reason, Specification, override
+from maxpool_check.specifications.specification import IllTyped, Reason, Specification, nearest, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+
+MAX_CASES = 100_000
+"""The most combinations of a matrix."""
 
 
 def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Case]:
@@ -78,10 +83,10 @@ class _Reader:
 
     def read_entry(self, number: int) -> list[Case]:
         """The cases of one entry; a problem that several of them share is collected once."""
-        entry = merge(self._defaults, self._document.data["cases"][number])
+        entry = _merged(self._defaults, self._document.data["cases"][number])
         expanded: list[dict[str, Any]] = []
         with self._mistakes(number):
-            expanded = list(expand(entry))
+            expanded = list(_expanded(entry))
         cases: list[Case] = []
         for fields in expanded:
             case = self._case(number, fields)
@@ -211,6 +216,61 @@ class _Reader:
                     if arrays[name].dtype != wanted:
                         raise BadValue(f"the file contains {arrays[name].dtype.name}, expected {wanted.name}")
         return Values(arrays.get("Y"), arrays.get("Indices"))
+
+
+def _merged(defaults: Any, fields: Any) -> Any:
+    """The defaults, overridden by the fields: maps are merged, other values replaced."""
+    if not isinstance(defaults, Mapping) or not isinstance(fields, Mapping):
+        return fields
+    common = {key: _merged(defaults[key], fields[key]) for key in defaults.keys() & fields.keys()}
+    return {**defaults, **fields, **common}
+
+
+def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """An entry per combination, in the order of the lists; without a matrix, itself. Raises :class:`BadValue`."""
+    rest = {key: value for key, value in entry.items() if key != "matrix"}
+    axes: Mapping[str, list[Any]] = entry.get("matrix", {})
+    if not axes:
+        yield rest
+        return
+    for name, values in axes.items():
+        for i, value in enumerate(values):
+            if isinstance(value, dict):
+                raise BadValue("a map cannot be written in an id; use text, numbers or lists", "matrix", name, i)
+    size = math.prod(map(len, axes.values()))
+    if size > MAX_CASES:
+        raise BadValue(f"the matrix has {size} combinations; the limit is {MAX_CASES}", "matrix")
+    in_id = set(_VARIABLE.findall(str(entry.get("id", ""))))
+    missing = [f"${name}" for name in axes if name not in in_id]
+    if missing:
+        raise BadValue(f"the id must name every axis of the matrix, so that ids stay unique; add {missing[0]}", "id")
+    for combination in itertools.product(*axes.values()):
+        variables = dict(zip(axes, combination, strict=True))
+        yield {key: _substitute(value, variables, (key,)) for key, value in rest.items()}
+
+
+def _substitute(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _substitute(inner, variables, (*path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_substitute(inner, variables, (*path, i)) for i, inner in enumerate(value)]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    for name in _VARIABLE.findall(value):
+        if name not in variables:
+            guess = nearest(name, variables)
+            raise BadValue(f"${name} is not an axis of the matrix{guess}; the axes are {', '.join(variables)}", *path)
+    whole = _VARIABLE.fullmatch(value)
+    # An id is always text.
+    if whole and path != ("id",):
+        return variables[whole[1]]
+    return _VARIABLE.sub(lambda match: _text(variables[match[1]]), value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "x".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def checked_output(case: Case, most_cells: int) -> np.dtype:
