@@ -138,7 +138,7 @@ def _print_verification(bundle: Path, verification: Verification, verbose: bool)
     if verification.undecided:
         count = plural(len(verification.undecided), "execution")
         options.echo(
-            f"{count}: the record does not tell all outputs, and nothing in it is contradictory; the verdicts of "
+            f"{count}: an output is too large for the record, so that the verdict could not be made again; the verdicts of "
             f"{verification.undecided_without_fault} of them do not fail the run. --rerun compares them."
         )
         for each in verification.undecided if verbose else ():

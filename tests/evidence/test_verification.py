@@ -1,5 +1,6 @@
 """Bundles of evidence verify, and every manipulation of one is found, and named by its place."""
 
+import base64
 import contextlib
 import gzip
 import json
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 
 import msgspec
+import numpy as np
 import pytest
 
 from maxpool_check import inert
@@ -14,6 +16,8 @@ from maxpool_check.evidence.bundling.archive import decompressed, packed, unpack
 from maxpool_check.evidence.bundling.build import compressed
 from maxpool_check.evidence.bundling.bundle import BundleDescription, manifest, primary
 from maxpool_check.evidence.bundling.derived import derived
+from maxpool_check.reference.dtypes import digest
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import Line
 from tests.conftest import KERNELS, SMALL, command
 
@@ -32,6 +36,13 @@ defects:
 """
 
 
+LARGE = """\
+cases:
+  - id: neg-inf
+    title: A large output of windows that are all -inf
+    input: {dtype: float32, shape: [1, 1, 600, 600], fill: -.inf}
+    attributes: {kernel_shape: [2, 2]}
+"""
 MORE_CASES = SMALL.split("  - id: padded")[0].replace("ordinary", "more").encode()
 
 
@@ -290,22 +301,44 @@ def record_elsewhere(members):
 WRONG = ("keeps_the_seed", "small:neg-inf")
 STRIPPED = {**CONFORMING, "counts": None, "differences": None}
 NONE_OF_THEM = "0" * 64
+OTHER_OUTPUT = msgspec.to_builtins(StoredOutput.of(np.zeros(2, np.float32), digest(np.zeros(2, np.float32))))
 
 
-def undecided(**fields):
-    """A divergence whose outputs the record no longer tells, with other fields."""
-    return edited(flip(*WRONG, "diverges", "y-only", digests={"Y": NONE_OF_THEM}, **fields))
+def divergence(**fields):
+    """A divergence with other fields."""
+    return edited(flip(*WRONG, "diverges", "y-only", **fields))
+
+
+def held_output(lines):
+    """The line of the output of a divergence."""
+    (line,) = executions(lines, *WRONG, "y-only")
+    return next(each for each in lines if each.get("sha256") == line["digests"]["Y"])
+
+
+def without_output(lines):
+    lines.remove(held_output(lines))
+
+
+def left_out_output(lines):
+    without_output(lines)
+    lines[-1]["outputs_left_out"] += 1
+
+
+def other_output(lines):
+    held_output(lines)["data"] = base64.b64encode(bytes(8)).decode()
+
+
+def output_of_another_shape(lines):
+    held_output(lines)["shape"] = [10**6]
+
+
+def added_output(lines):
+    lines.insert(-1, {**held_output(lines), **OTHER_OUTPUT})
 
 
 def fake_differences(got):
     difference = {"at": [0, 0, 0, 0], "output": "Y", "reference": "-inf", "got": got}
     return {**STRIPPED, "digests": {"Y": NONE_OF_THEM}, "differences": 5 * [difference]}
-
-
-def other_count(lines):
-    (line,) = executions(lines, *WRONG, "y-only")
-    line["digests"]["Y"] = NONE_OF_THEM
-    line["counts"] = dict.fromkeys(line["counts"], 10**12)
 
 
 MANIPULATIONS = {
@@ -332,44 +365,48 @@ MANIPULATIONS = {
     "the digest of a case": (edited(change((1, "case_sha256"), "0" * 64)), "small:ordinary (indices)"),
     "the title of a case": (edited(change((1, "title"), "Another")), "small:ordinary (indices)"),
     "the clauses of a case": (edited(lambda lines: lines[1].update(clauses=["ONNX-MAX"])), "small:ordinary (indices)"),
-    # Verdicts on outputs that the record no longer tells.
+    # Outputs that the record holds, and such that it does not.
+    "an output is removed": (edited(without_output), "small:neg-inf (y-only)"),
+    "an output is removed, and counted as left out": (edited(left_out_output), "and the record does not hold it"),
+    "the number of outputs that are left out": (edited(change((-1, "outputs_left_out"), 1)), "footer: outputs_left_out is 1; it follows 0"),
+    "the number of outputs that are left out is removed": (edited(change((-1, "outputs_left_out"), None)), "a record of this older version holds none"),
+    "an output has other values": (edited(other_output, with_manifest), "has another digest"),
+    "an output has another shape": (edited(output_of_another_shape, with_manifest), "is not one of the shape [1000000]"),
+    "an output of no execution": (edited(added_output), "is that of no execution"),
     "a divergence becomes inconsistent, with the same digest": (
         edited(flip(*WRONG, "inconsistent", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
     ),
     "a divergence becomes inconsistent, with another digest": (
         edited(flip(*WRONG, "inconsistent", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"], "digests": {"Y": NONE_OF_THEM}})),
-        "the digest of Y is none of an answer that the document allows",
+        "Y is not the reference's, and the record does not hold it",
     ),
     "a divergence becomes unstable": (
-        edited(flip(*WRONG, "unstable", "y-only", **{**STRIPPED, "kinds": ["unstable"], "digests": {"Y": NONE_OF_THEM}})),
-        "the kind is unstable, and the variant y-only is not compared so",
+        edited(flip(*WRONG, "unstable", "y-only", **{**STRIPPED, "kinds": ["unstable"]})), "the verdict is unstable; it follows diverges",
     ),
     "a divergence depends on another variant of the same digest": (
         edited(flip(*WRONG, "diverges", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
     ),
     "a divergence becomes right, one cell is five differences": (
-        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("-inf"))), "are not the first ones of any output"
+        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("-inf"))), "and the record does not hold it"
     ),
     "a divergence becomes right, with a wrong value": (
-        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("7.0"))), "are not the first ones of any output"
+        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("7.0"))), "and the record does not hold it"
     ),
-    "the wrong cells are removed": (undecided(cells=None), "wrong cells, and 0 are shown"),
-    "the wrong cells are removed, and their counts": (undecided(cells=None, counts=None, causes=None), "and no count or cause has it"),
-    "the kinds are removed": (undecided(kinds=None), "the verdict is diverges, and there is no kind"),
-    "the kinds are others": (undecided(kinds=["y-not-in-input"]), "the kind is y-not-in-input, and no count or cause has it"),
-    "a kind that does not exist, of other outputs": (undecided(kinds=["y-off"]), "'y-off' is no kind of divergence"),
-    "a kind of a cell that does not exist": (undecided(counts={"y-off": 1}), "'y-off' is no kind of divergence"),
-    "more wrong cells than there are": (edited(other_count), "a count is more than the 2 cells of an output"),
-    "the message is another": (undecided(message="all is well"), "the message is not 'Y["),
-    "the title of an undecided execution": (undecided(title="Another"), "title is Another"),
-    "the clauses of an undecided execution": (undecided(clauses=["ONNX-MAX"]), "clauses is"),
-    "the input of an undecided execution": (undecided(input=None), "input is null"),
-    "the limit of an undecided execution": (undecided(limit=True), "limit is true"),
-    "the size of an undecided execution": (undecided(size=77), "size is 77"),
-    "the digests are removed": (edited(flip(*WRONG, "diverges", "y-only", digests=None)), "has no digest of Y"),
-    "a digest of another output": (
-        edited(flip(*WRONG, "diverges", "y-only", digests={"Y": NONE_OF_THEM, "Z": NONE_OF_THEM})), "has a digest of Z"
-    ),
+    "the wrong cells are removed": (divergence(cells=None), "cells is []"),
+    "the wrong cells are removed, and their counts": (divergence(cells=None, counts=None, causes=None), "counts is {}"),
+    "the kinds are removed": (divergence(kinds=None), "kinds is []"),
+    "the kinds are others": (divergence(kinds=["y-not-in-input"]), 'kinds is ["y-not-in-input"]'),
+    "a kind that does not exist, of a divergence": (divergence(kinds=["y-off"]), 'kinds is ["y-off"]'),
+    "a kind of a cell that does not exist": (divergence(counts={"y-off": 1}), 'counts is {"y-off":1}'),
+    "more wrong cells than there are": (divergence(counts={"y-lowest-for-neg-inf": 10**12}), "counts is"),
+    "the message is another": (divergence(message="all is well"), "message is all is well"),
+    "the title of a divergence": (divergence(title="Another"), "title is Another"),
+    "the clauses of a divergence": (divergence(clauses=["ONNX-MAX"]), "clauses is"),
+    "the input of a divergence": (divergence(input=None), "input is null"),
+    "the limit of a divergence": (divergence(limit=True), "limit is true"),
+    "the size of a divergence": (divergence(size=77), "size is 77"),
+    "the digests are removed": (divergence(digests=None), "small:neg-inf (y-only)"),
+    "a digest of another output": (divergence(digests={"Y": NONE_OF_THEM, "Z": NONE_OF_THEM}), "has a digest of Z"),
     # Lines of a record.
     "a case is removed from the record": (edited(remove_case), "cases"),
     "a case is removed from the record, and its numbers": (edited(remove_case_everywhere), "header: cases_sha256"),
@@ -435,6 +472,18 @@ def test_a_manipulation_is_found_and_its_place_is_named(bundle, tmp_path, what):
     assert done.code in (1, 3)
     assert place in done.out
     assert "\nVERIFIED" not in done.out
+
+
+def test_an_output_that_is_too_large_for_the_record_is_counted(tmp_path):
+    cases, record, path = tmp_path / "corpus", tmp_path / "record.jsonl", tmp_path / "evidence.tar"
+    cases.mkdir()
+    (cases / "large.yaml").write_text(LARGE)
+    command("run", cases, "-t", KERNEL, "-q", "-o", record)
+    assert command("evidence", "build", record, "--cases", cases, "-o", path).code == 0
+    done = command("evidence", "verify", path, "-v")
+    assert done.code == 0, done.out
+    assert "2 executions: an output is too large for the record" in done.out
+    assert f"large:neg-inf (y-only) on {KERNEL}: diverges" in done.out
 
 
 def test_a_number_on_any_page_is_held_to_the_records(bundle, tmp_path):

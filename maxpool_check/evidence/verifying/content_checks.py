@@ -99,7 +99,7 @@ def _recheck(name: str, member: str, contents: Contents, verification: Verificat
     verification.undecided += result.undecided
     if not result.mistakes and not result.unchecked:
         follow = result.executions - len(result.undecided)
-        rest = f"; {len(result.undecided)} have outputs that it does not tell" if result.undecided else ""
+        rest = f"; {len(result.undecided)} have outputs that are too large for it" if result.undecided else ""
         verification.checks.append(
             f"{member}: {follow} of {plural(result.executions, 'execution')}, their verdicts and counts follow{rest}."
         )

@@ -9,7 +9,7 @@ from maxpool_check.results.record import FAULTS, ExitCode, Verdict
 
 @dataclass(frozen=True)
 class Undecided:
-    """An execution whose outputs a record does not tell: its place, and the verdict that the record has."""
+    """An execution with outputs that are too large for the record: its place, and the verdict that the record has."""
 
     place: str
     verdict: Verdict
@@ -20,8 +20,8 @@ class Verification:
     """What came out of verifying a bundle.
 
     ``checks`` are sentences on what was found right. ``problems`` are what is not, each with its place: a member, and what is
-    meant in it. ``unchecked`` is what could not be checked. ``undecided`` are executions whose outputs a record does not tell;
-    nothing that it says of them is contradictory.
+    meant in it. ``unchecked`` is what could not be checked. ``undecided`` are executions with outputs that
+    are too large for their record, which has their digests alone.
     """
 
     checks: list[str] = field(default_factory=list)

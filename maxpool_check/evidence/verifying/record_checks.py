@@ -17,7 +17,7 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.verifying.findings import Undecided
-from maxpool_check.evidence.verifying.rejudging import is_same_line, rejudged
+from maxpool_check.evidence.verifying.rejudging import HeldOutputs, is_same_line, rejudged
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.naming import Observations
 from maxpool_check.results.record import Execution, KnownEntry, Record, RunFooter, Verdict
@@ -38,7 +38,7 @@ class Recheck:
     """What came out of checking one record.
 
     ``mistakes`` are statements of it that do not follow, each with its place; ``unchecked`` what could not be checked at all.
-    ``undecided`` executions have outputs that the record does not tell: nothing in them is contradictory.
+    ``undecided`` executions have outputs that are too large for the record.
     """
 
     executions: int = 0
@@ -56,6 +56,8 @@ class _Rechecking:
     def __init__(self, member: str, record: Record, contents: Contents) -> None:
         self._member, self._header, self._footer = member, record.header, record.footer
         self._contents = contents
+        is_older = record.footer is not None and record.footer.outputs_left_out is None
+        self._held = HeldOutputs(record.outputs, complete=not is_older)
         self._by_case: dict[str, list[Execution]] = defaultdict(list)
         self._result = Recheck()
         last = ""
@@ -197,12 +199,12 @@ class _Rechecking:
             why = self._given_up.get(target.name)
             own = {variant_named(each.variant): each for each in stored if each.target == target.name}
             lines = []
-            for variant, each in rejudged(case, target, own, why).items():
+            for variant, each in rejudged(case, target, own, self._held, why).items():
                 lines.append(each.execution)
-                if not each.is_certain:
-                    self._result.undecided.append(Undecided(_place(own[variant]), own[variant].verdict))
                 if each.contradiction:
                     self._add(_place(own[variant]), each.contradiction)
+                elif not each.is_certain:
+                    self._result.undecided.append(Undecided(_place(own[variant]), own[variant].verdict))
             is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)
             results[target.name] = TargetResult(tuple(lines), why if is_lost else None)
         return results
@@ -238,6 +240,12 @@ class _Rechecking:
         self._differ("footer", "executions", footer.executions, self._result.executions)
         self._differ("footer", "summary", footer.summary, expected)
         self._differ("footer", "contradicted", footer.contradicted, named)
+        if footer.outputs_left_out is None:
+            self._result.unchecked.append(f"{self._member}: the outputs: a record of this older version holds none")
+        else:
+            self._differ("footer", "outputs_left_out", footer.outputs_left_out, len(self._held.left_out))
+        for sha256 in sorted(self._held.unnamed):
+            self._add(f"output {sha256}", "is that of no execution")
         given_up = [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
         self._differ("footer", "errors", list(footer.errors[len(footer.errors) - len(given_up) :]), given_up)
         if not self._has_known:

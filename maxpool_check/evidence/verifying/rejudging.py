@@ -1,6 +1,5 @@
 """Verdicts made again from a record and its cases alone, by the same judge: what a verdict says must follow from them."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,14 +8,11 @@ import msgspec
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.verifying.consistency import by_the_case, inconsistency, malformed, with_known_kinds
-from maxpool_check.evidence.verifying.recovery import NotInOutput, nearest, patched, patches_of, recovered
 from maxpool_check.graphs.context import BEHIND
-from maxpool_check.judging.comparison import MOST_CELLS, allowed_differences
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reference.dtypes import digest
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.details import Cell
 from maxpool_check.results.outcomes import (
     Crashed,
     Failed,
@@ -27,8 +23,9 @@ from maxpool_check.results.outcomes import (
     Returned,
     TimedOut,
 )
-from maxpool_check.results.record import Execution, TargetDescription, Verdict
-from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant, variant_named
+from maxpool_check.results.outputs import MOST_BYTES, MOST_BYTES_IN_ALL, StoredOutput
+from maxpool_check.results.record import REPORTED, Execution, TargetDescription, Verdict
+from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
 from maxpool_check.running.case_run import executions, judged_case
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.name import BadTarget, parse
@@ -37,19 +34,17 @@ from maxpool_check.targets.protocol import Request
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
 _LIMIT = re.compile(r"no result within (\S+) s")
-_SHAPE = re.compile(r"(\w+) \[([\d, ]*)\]")
-_COMPARED_WITH_ANOTHER = (Verdict.INCONSISTENT, Verdict.UNSTABLE)
-_MOST_OF_A_SHAPE = 2**26
-_MOST_AXES = 32
-_ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
+_EXPLAINED = REPORTED | {Verdict.UNDEFINED, Verdict.ERROR}
+_BY_THE_CASE = ("title", "spec", "layout", "size", "clauses")
+_OF_EXPLAINED = ("input", "erratum")
 
 
 @dataclass(frozen=True)
 class Rejudged:
     """An execution as the judge makes it, before known defects are applied.
 
-    ``is_certain``: it follows from the record. If not, it is the recorded one, and ``contradiction`` says what in it cannot be,
-    if anything.
+    ``is_certain``: it follows from the record. If not, an output is too large for the record, and it is the recorded execution,
+    with what follows from its case. ``contradiction`` says what in it cannot be, if anything.
     """
 
     execution: Execution
@@ -57,57 +52,100 @@ class Rejudged:
     contradiction: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """The outcome of a variant, as far as a record tells: ``is_certain`` if all of its outputs are recovered."""
+class HeldOutputs:
+    """The outputs that a record holds, by digest; ``left_out`` are digests of those that it may leave out, as far as met.
 
-    outcome: Outcome
-    is_certain: bool
-    contradiction: str = ""
+    A record of an older version, which is not ``complete``, may leave out any.
+    """
+
+    def __init__(self, outputs: Mapping[str, StoredOutput], *, complete: bool) -> None:
+        self._outputs, self._complete = outputs, complete
+        self._size = sum(len(each.data) for each in outputs.values())
+        self._named: set[str] = set()
+        self.left_out: set[str] = set()
+
+    def of(self, oracle: GraphOracle | Refused, execution: Execution) -> dict[str, np.ndarray] | None:
+        """The outputs of an execution by name; None if the record may leave one out. Raises ``ValueError`` if it may not.
+
+        Outputs that the record does not hold are the reference's.
+        """
+        expected = {} if isinstance(oracle, Refused) else oracle.expected
+        tensors = {}
+        for name, sha256 in execution.digests.items():
+            self._named.add(sha256)
+            if sha256 in self._outputs:
+                tensors[name] = self._outputs[sha256].tensor()
+            elif name in expected and digest(expected[name]) == sha256:
+                tensors[name] = expected[name]
+            elif not self._may_lack(name, expected, execution):
+                raise ValueError(f"{name} is not the reference's, and the record does not hold it")
+            else:
+                self.left_out.add(sha256)
+        return tensors if len(tensors) == len(execution.digests) else None
+
+    def _may_lack(self, name: str, expected: Mapping[str, np.ndarray], execution: Execution) -> bool:
+        """Whether an output is too large for the record, as far as its size is known."""
+        if (
+            not self._complete
+            or name not in expected
+            or DivergenceKind.DTYPE.value in execution.kinds
+            or name in execution.shapes
+        ):
+            return True
+        size = expected[name].nbytes
+        return size > MOST_BYTES or self._size + size * 4 // 3 > MOST_BYTES_IN_ALL
+
+    @property
+    def unnamed(self) -> set[str]:
+        """Digests of the outputs that no execution names."""
+        return set(self._outputs) - self._named
 
 
 def rejudged(
-    case: Case, target: TargetDescription, stored: Mapping[Variant, Execution], given_up: str | None
+    case: Case, target: TargetDescription, stored: Mapping[Variant, Execution], held: HeldOutputs, given_up: str | None
 ) -> dict[Variant, Rejudged]:
     """The executions of a case on a target, by variant, judged again; ``given_up`` is why the target could not go on, if so."""
     oracle = case.oracle()
-    everything, reasons = stored, {variant: malformed(oracle, variant, each) for variant, each in stored.items()}
-    stored = {variant: each for variant, each in stored.items() if not reasons[variant]}
-    given = {variant: _given(oracle, execution, given_up) for variant, execution in stored.items()}
-    forms = [_judged(case, target, oracle, stored, given, is_same) for is_same in _placements(case)]
-    is_certain = all(each.is_certain for each in given.values())
+    outcomes: dict[Variant, Outcome] = {}
     result = {}
-    for variant, execution in everything.items():
-        if reasons[variant]:
-            shown = msgspec.structs.replace(with_known_kinds(execution), known=None, status="")
-            result[variant] = Rejudged(shown, is_certain=False, contradiction=reasons[variant])
+    for variant, execution in stored.items():
+        try:
+            outcome = _outcome(oracle, variant, execution, held, given_up)
+        except ValueError as error:
+            result[variant] = _by_the_case(case, target, oracle, variant, execution, str(error))
             continue
+        if outcome is None:
+            result[variant] = _by_the_case(case, target, oracle, variant, execution)
+        else:
+            outcomes[variant] = outcome
+    lacks_outputs = bool(result)
+    stored = {variant: stored[variant] for variant in outcomes}
+    forms = [_judged(case, target, oracle, stored, outcomes, is_same) for is_same in _placements(case)]
+    for variant, execution in stored.items():
         plain = msgspec.structs.replace(execution, known=None, status="")
         lines = [form[variant] for form in forms]
         line = next((each for each in lines if is_same_line(each, plain)), lines[0])
-        if not given[variant].is_certain:
-            contradiction = given[variant].contradiction or _contradiction(plain, line)
-            if contradiction and isinstance(oracle, GraphOracle) and len(oracle.alternatives) > 1:
-                contradiction = contradiction if _is_in_all(case, target, oracle, plain) else ""
-            contradiction = contradiction or inconsistency(oracle, variant, plain, everything)
-            expected = by_the_case(case, target.name, oracle, variant, plain)
-            result[variant] = Rejudged(expected, is_certain=False, contradiction=contradiction)
-        elif (
-            not is_same_line(line, plain)
-            and not is_certain
-            and _depends_on_another(case, target, oracle, plain, given[variant].outcome)
-        ):
-            expected = by_the_case(case, target.name, oracle, variant, plain)
-            contradiction = inconsistency(oracle, variant, plain, everything)
-            result[variant] = Rejudged(expected, is_certain=False, contradiction=contradiction)
-        else:
-            result[variant] = Rejudged(line)
+        # Where an output of another variant is missing, a verdict that compares the two may be right.
+        may_compare = lacks_outputs and isinstance(outcomes[variant], Returned) and not is_same_line(line, plain)
+        result[variant] = _by_the_case(case, target, oracle, variant, plain) if may_compare else Rejudged(line)
     return result
 
 
 def is_same_line(a: Execution, b: Execution) -> bool:
     """Whether two executions are the same line of a record, which knows no infinity and no NaN."""
     return _ENCODER.encode(a) == _ENCODER.encode(b)
+
+
+def _by_the_case(
+    case: Case, target: TargetDescription, oracle: GraphOracle | Refused, variant: Variant, stored: Execution,
+    contradiction: str = "",
+) -> Rejudged:  # fmt: skip
+    """The recorded execution of a target that returned outputs, with all that does not depend on them made from its case."""
+    (line,) = executions(judged_case(case, target.name, oracle, {variant: VariantResult(Crashed("", ""))}))
+    fields = {name: getattr(line, name) for name in _BY_THE_CASE}
+    fields |= {name: getattr(line, name) if stored.verdict in _EXPLAINED else None for name in _OF_EXPLAINED}
+    execution = msgspec.structs.replace(stored, known=None, status="", **fields, limit=False, traceback="")
+    return Rejudged(execution, is_certain=False, contradiction=contradiction)
 
 
 def _placements(case: Case) -> tuple[bool, ...]:
@@ -119,26 +157,22 @@ def _placements(case: Case) -> tuple[bool, ...]:
 
 def _judged(
     case: Case, target: TargetDescription, oracle: GraphOracle | Refused, stored: Mapping[Variant, Execution],
-    given: Mapping[Variant, _Given], is_same: bool,
+    outcomes: Mapping[Variant, Outcome], is_same: bool,
 ) -> dict[Variant, Execution]:  # fmt: skip
     """The executions that the judge makes of outcomes; what it does not decide is as recorded."""
     request = Request(case.X.tensor(), (), b"", {"auto_pad": "SAME_UPPER"}) if is_same else None
     results = {
-        variant: VariantResult(
-            given[variant].outcome, execution.opset, execution.translation, request, execution.seconds
-        )
+        variant: VariantResult(outcomes[variant], execution.opset, execution.translation, request, execution.seconds)
         for variant, execution in stored.items()
     }
     unoptimized = _unoptimized(oracle, target, stored)
     lines = executions(judged_case(case, target.name, oracle, results, unoptimized))
     return {
         variant: msgspec.structs.replace(
-            line, origin=stored[variant].origin, seconds=stored[variant].seconds, matched=stored[variant].matched,
-            # The judge needs no more of outputs that the document excludes than their shapes.
-            digests=line.digests if isinstance(oracle, GraphOracle) else stored[variant].digests,
+            line, origin=stored[variant].origin, seconds=stored[variant].seconds, matched=stored[variant].matched
         )
         for variant, line in zip(results, lines, strict=True)
-    }  # fmt: skip
+    }
 
 
 def _unoptimized(
@@ -151,23 +185,28 @@ def _unoptimized(
         rewrites = False
     if not rewrites or not isinstance(oracle, GraphOracle) or not any(each.kinds for each in stored.values()):
         return None
-    plain = [variant for variant in stored if variant.variation is None and not variant.in_domain]
-    outputs = nearest(oracle, {name: () for variant in plain for name in variant.outputs})
     return {
-        variant: VariantResult(Returned({name: outputs[name] for name in variant.outputs}))
-        for variant in plain
-        if Variant(variant.outputs, OPTIMIZATION_OFF) not in stored
+        variant: VariantResult(Returned({name: oracle.expected[name] for name in variant.outputs}))
+        for variant in stored
+        if variant.variation is None
+        and not variant.in_domain
+        and Variant(variant.outputs, OPTIMIZATION_OFF) not in stored
     }
 
 
-def _given(oracle: GraphOracle | Refused, execution: Execution, given_up: str | None) -> _Given:
+def _outcome(
+    oracle: GraphOracle | Refused, variant: Variant, execution: Execution, held: HeldOutputs, given_up: str | None
+) -> Outcome | None:
+    """The outcome that a record tells; None if it leaves out an output. Raises ``ValueError`` for outputs that cannot be.
+
+    The verdict says what a target did that returned nothing, and must follow from it in turn.
+    """
     if execution.digests or execution.verdict is Verdict.DIVERGES:
-        return _returned(oracle, execution)
-    return _Given(_without_outputs(oracle, execution, given_up), is_certain=True)
-
-
-def _without_outputs(oracle: GraphOracle | Refused, execution: Execution, given_up: str | None) -> Outcome:
-    """The outcome of an execution that returned nothing; its verdict says which, and must follow from it in turn."""
+        sides = oracle.graph.context.side_outputs if isinstance(oracle, GraphOracle) else ()
+        if extra := sorted(execution.digests.keys() - {*variant.outputs, *sides, BEHIND}):
+            raise ValueError(f"has a digest of {', '.join(extra)}, which its variant does not return")
+        outputs = held.of(oracle, execution)
+        return None if outputs is None else Returned(outputs)
     message = execution.message
     match execution.verdict:
         case Verdict.CRASHES:
@@ -185,102 +224,3 @@ def _without_outputs(oracle: GraphOracle | Refused, execution: Execution, given_
         message = message.removesuffix(f" (allowed by {oracle.pooling.refusable})")
     status, _, rest = message.partition(": ")
     return RefusedByTarget(status, rest)
-
-
-def _returned(oracle: Oracle | Refused, execution: Execution) -> _Given:
-    try:
-        if isinstance(oracle, Refused):
-            sizes = dict(_SHAPE.findall(execution.message))
-            return _Given(
-                Returned({name: _zeros(_sizes(sizes.get(name, "0"))) for name in execution.digests}), is_certain=True
-            )
-        tensors = recovered(oracle, execution)
-        known = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-        if len(known) == len(tensors):
-            return _Given(Returned(known), is_certain=True)
-        outputs = {**nearest(oracle, {name: patches_of(name, execution) for name in tensors}), **known}
-        shapes = {
-            name: _zeros(shape.got, outputs[name].dtype) for name, shape in execution.shapes.items() if name in outputs
-        }
-    except NotInOutput as error:
-        return _Given(Returned({}), is_certain=False, contradiction=str(error))
-    missing = [name for name in tensors if name not in known]
-    return _Given(
-        Returned({**outputs, **shapes}), is_certain=False, contradiction=_is_complete(oracle, execution, missing)
-    )
-
-
-def _is_complete(oracle: Oracle, execution: Execution, missing: list[str]) -> str:
-    """What is wrong with outputs that are allowed and not recovered, though the record has all of their differences."""
-    if execution.verdict not in _ALLOWED:
-        return ""
-    for name in missing:
-        stored = tuple(each for each in execution.differences if each.output == name)
-        if len(stored) < MOST_CELLS:
-            return f"the digest of {name} is none of an answer that the document allows"
-        # The patches of an allowed output are its differences, whose NaN have bits.
-        tensor = patched(oracle, name, [(each.at, each.got) for each in stored])
-        if allowed_differences(oracle, {name: tensor}) != stored:
-            return f"the differences of {name} from the reference are not the first ones of any output"
-    return ""
-
-
-def _contradiction(stored: Execution, line: Execution) -> str:
-    """What in a recorded execution cannot be, whatever the outputs that are not recorded."""
-    if stored.verdict is Verdict.INCONSISTENT:
-        return "" if line.verdict in _ALLOWED else f"the verdict is inconsistent, and its outputs {_says(line)}"
-    if any(kind.startswith(("y-depends", "indices-depend")) for kind in stored.kinds):
-        return ""
-    if stored.verdict is Verdict.UNSTABLE or BEHIND in stored.digests:
-        return ""
-    if not stored.cells and not stored.shapes and stored.verdict is Verdict.DIVERGES:
-        return ""
-    if stored.verdict is not line.verdict:
-        return f"the verdict is {stored.verdict}, and what is recorded of its outputs {_says(line)}"
-    shown = [_without_kind(cell) for cell in line.cells]
-    for cell in stored.cells:
-        if _without_kind(cell) not in shown:
-            other = next((each for each in line.cells if (each.at, each.output) == (cell.at, cell.output)), None)
-            return f"the wrong cell {cell} is not one of the case" + (f", where {other}" if other is not None else "")
-    return ""
-
-
-def _is_in_all(case: Case, target: TargetDescription, oracle: GraphOracle, stored: Execution) -> bool:
-    """Whether a recorded execution cannot be under any interpretation of its document."""
-    for alternative in oracle.alternatives[1:]:
-        given = _returned(alternative, stored)
-        results = {variant_named(stored.variant): VariantResult(given.outcome)}
-        (line,) = executions(judged_case(case, target.name, oracle, results))
-        if not (given.contradiction or _contradiction(stored, line)):
-            return False
-    return True
-
-
-def _says(line: Execution) -> str:
-    return "conforms" if line.verdict is Verdict.CONFORMS else f"gives {line.verdict}"
-
-
-def _without_kind(cell: Cell) -> Cell:
-    return msgspec.structs.replace(cell, kind="")
-
-
-def _depends_on_another(
-    case: Case, target: TargetDescription, oracle: GraphOracle | Refused, stored: Execution, outcome: Outcome
-) -> bool:
-    """Whether a verdict may compare an execution with one whose outputs are not recovered, so that it may be right."""
-    if stored.verdict in _COMPARED_WITH_ANOTHER or any("depend" in kind for kind in stored.kinds):
-        return True
-    results = {variant_named(stored.variant): VariantResult(outcome)}
-    (alone,) = executions(judged_case(case, target.name, oracle, results))
-    return alone.verdict is stored.verdict
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(size) for size in text.replace(" ", "").split(",") if size)
-
-
-def _zeros(shape: tuple[int, ...], dtype: np.dtype | None = None) -> np.ndarray:
-    """Zeros of a shape that a record claims. Raises :class:`NotInOutput`."""
-    if any(size < 0 for size in shape) or math.prod(shape) > _MOST_OF_A_SHAPE or len(shape) > _MOST_AXES:
-        raise NotInOutput(f"{list(shape)} is the shape of no output")
-    return np.zeros(shape, dtype or np.float32)
