@@ -4,7 +4,7 @@ A hypothesis is the reference with one mistake. It is a candidate for the cause 
 wrong; ``naming`` decides between candidates.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -108,13 +108,6 @@ def _mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
     for mistake in _all_mistakes(oracle):
         mistakes.setdefault(mistake.kind, []).append(mistake)
     return mistakes
-
-
-def made_by(oracle: Oracle, kinds: Collection[str]) -> Iterator[Oracle]:
-    """What mistakes of these kinds make of a case: the oracle for other windows, or for another X."""
-    for mistake in _all_mistakes(oracle):
-        if mistake.kind.value in kinds:
-            yield mistake.oracle
 
 
 def is_truncated_division(axes: Iterable[tuple[int, ...]], shape: tuple[int, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -199,15 +199,6 @@ def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
         Cause(kind=kind, output="Indices", cells=numbers.size)
         for kind in _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
     ]
-
-
-def wrong_numbers(oracle: Oracle, kinds: Collection[str]) -> Iterator[np.ndarray]:
-    """The Indices that mistakes of these kinds in the numbering make of the chosen cells; -1 in a window without a cell."""
-    shape, empty = oracle.core.shape, oracle.pooled.empty
-    for kind, number in _numberings(shape, oracle.pooling, several=True):
-        if kind.value in kinds:
-            for cells in (*oracle.choices, oracle.last, oracle.column_first):
-                yield np.where(empty, -1, number(np.maximum(cells, 0)))
 
 
 def changes_numbers(oracle: Oracle, kind: DivergenceKind) -> bool:
