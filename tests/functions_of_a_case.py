@@ -47,7 +47,7 @@ def main():
         decisions = Decisions(RunPlan(Corpus((), (folder,), True), (), [target]), executor.descriptions, date.today())
         sys.setprofile(count)
         cases = case_file.cases_of(parsed, folder / "cases.yaml", folder)
-        for case, results in zip(cases, executor.results(cases, ()), strict=True):
+        for case, results in zip(cases, executor.results(cases), strict=True):
             for execution in decisions.take(case, results):
                 assert execution.verdict == "conforms"
                 recorder.write(execution)

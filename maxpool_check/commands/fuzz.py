@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -225,11 +226,14 @@ def _search_in_pool(
         if result.complete:
             done.append(result.seed)
 
-    with seed_options.pool(jobs, dask) as pool, executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress:
+    with (
+        seed_options.pool(partial(searching.Searcher, plan), jobs, dask) as pool,
+        executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress,
+    ):
         try:
-            (baselines,) = pool.results(searching.remote_baselines, [(pool.run, plan, known, list(earlier))])
+            (baselines,) = pool.results(searching.Searcher.baselines, [(known, list(earlier))])
             report.start(baselines)
-            for result in pool.results(searching.remote_search, ((pool.run, plan, baselines, seed) for seed in seeds)):
+            for result in pool.results(searching.Searcher.result, ((baselines, seed) for seed in seeds)):
                 take(result)
                 progress(len(done))
         except (PoolLost, CannotStart, KeyboardInterrupt) as error:

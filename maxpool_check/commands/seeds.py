@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.running.pool import Pool, PoolLost, pool_of
+from maxpool_check.running.pool import Pool, PoolLost, Resource, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -47,10 +47,10 @@ def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
 
 
 @contextlib.contextmanager
-def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
+def pool(make: Callable[[], Resource], jobs: int, dask: str | None) -> Iterator[Pool]:
     """The processes. One that is lost, and that the command does not handle, is an error."""
     try:
-        with pool_of(jobs, dask) as processes:
+        with pool_of(make, jobs, dask) as processes:
             yield processes
     except PoolLost as lost:
         raise options.Incomplete(str(lost)) from lost

@@ -170,7 +170,7 @@ class _ExecutedKernels:
         by_id = {case.id: case for case in cases}
         executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
         try:
-            for results in executor.results(cases, ()):
+            for results in executor.results(cases):
                 for execution in results[executor.descriptions[0].name].executions:
                     case = by_id[execution.case]
                     if execution.verdict in FAULTS and execution.variant not in self._faults_of_the_correct(

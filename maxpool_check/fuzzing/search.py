@@ -23,7 +23,6 @@ from maxpool_check.results.record import COMPARED, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.running.case_run import run_case
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
-from maxpool_check.running.pool import resource
 from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName
@@ -197,6 +196,12 @@ class Searcher:
             if not self._ended.is_set():
                 result.error, result.complete = str(error), True
 
+    def result(self, baselines: Sequence[Baseline], seed: int) -> SeedResult:
+        """The result of the search from a seed. Raises ``PoolLost``."""
+        result = SeedResult(seed)
+        self.search(baselines, result)
+        return result
+
     def end(self) -> None:
         """End the search that is under way. From any thread."""
         self._ended.set()
@@ -217,15 +222,3 @@ class Searcher:
                     session.end()
                 _ = session.profile
             yield self._sessions
-
-
-def remote_baselines(run: str, plan: FuzzPlan, known: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
-    """The baselines of all targets, in a process of a pool. Raises ``CannotStart``."""
-    return resource(run, lambda: Searcher(plan)).baselines(known, earlier)
-
-
-def remote_search(run: str, plan: FuzzPlan, baselines: Sequence[Baseline], seed: int) -> SeedResult:
-    """The result of a seed, in a process of a pool. Raises ``PoolLost``."""
-    result = SeedResult(seed)
-    resource(run, lambda: Searcher(plan)).search(baselines, result)
-    return result

@@ -27,8 +27,7 @@ from maxpool_check.results.record import (
     TargetDescription,
 )
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
-from maxpool_check.running.case_run import executions, not_run
-from maxpool_check.running.executors import CaseResults, FailureBudget
+from maxpool_check.running.executors import CaseResults
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.transcript import Transcript
 
@@ -68,18 +67,14 @@ class RunPlan:
 
 
 class Decisions:
-    """Applies known defects to the executions of a run, and gives up targets that die too often."""
+    """Applies known defects to the executions of a run."""
 
     def __init__(self, plan: RunPlan, targets: Sequence[TargetDescription], today: date) -> None:
         """``today`` decides which defects are expired."""
-        self.given_up: dict[str, str] = {}
-        """Why targets are given up, by name."""
-        self._variants = plan.variants
         self._tracebacks, self._versions = plan.tracebacks, plan.versions
         self._targets, self._catalogue = {target.name: target for target in targets}, plan.catalogue
         self._explaining: dict[tuple[str, str], Defect] = {}
         self._corpus, self._cases = plan.corpus, plan.cases
-        self._budgets = {target.name: FailureBudget() for target in targets}
         self._defects = {defect.id: defect for defect in plan.known}
         # Those of other targets need no cases.
         about = [
@@ -93,19 +88,11 @@ class Decisions:
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
-        """The executions of the next case with their status; errors for a target that is given up."""
+        """The executions of a case with their status."""
         for name, ledger in self._ledgers.items():
-            budget, lost = self._budgets[name], results[name].lost
-            lines: Sequence[Execution] = results[name].executions
-            if budget.given_up is not None:
-                applicable = case.variants(self._variants)
-                lines = executions(not_run(case, name, applicable, budget.given_up))
-            for execution in lines:
+            for execution in results[name].executions:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
                 yield self._explained(case, apply_known(shown, ledger))
-                budget.count(execution, lost)
-            if budget.given_up is not None:
-                self.given_up[name] = budget.given_up
 
     def _explained(self, case: Case, execution: Execution) -> Execution:
         """The execution with the defect of the catalogue that explains it, if no known defect expects it."""
@@ -118,8 +105,10 @@ class Decisions:
         self._explaining[execution.target, defect.id] = defect
         return msgspec.structs.replace(execution, known=defect.id)
 
-    def known_entries(self, *, ended_early: bool, corpus: Corpus | None = None) -> list[KnownEntry]:
-        """The status of each known defect, by target; none is stale if the run ended early.
+    def known_entries(
+        self, given_up: Collection[str], *, ended_early: bool, corpus: Corpus | None = None
+    ) -> list[KnownEntry]:
+        """The status of each known defect, by target; none is stale if the run ended early, or the target is ``given_up``.
 
         ``corpus`` is what the cases were selected from, if it is not that of the plan.
         """
@@ -133,7 +122,7 @@ class Decisions:
             for (target, _), defect in self._explaining.items()
         ]  # fmt: skip
         for target, ledger in self._ledgers.items():
-            is_over = not ended_early and target not in self.given_up
+            is_over = not ended_early and target not in given_up
             patterns = partial(_complete, complete=complete, is_over=is_over, is_whole=corpus.whole)
             for name, (status, why) in ledger.audit(patterns).items():
                 entries.append(

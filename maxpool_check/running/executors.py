@@ -3,11 +3,11 @@
 import contextlib
 import platform
 import threading
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
 
 import msgspec
 
@@ -21,17 +21,17 @@ from maxpool_check.running.case_run import (
     StartedCase,
     executions,
     finish_case,
+    not_run,
     oracle_to_compare,
     outputs_that_differ,
     start_case,
 )
 from maxpool_check.running.outputs import OutputsSession, session_of
-from maxpool_check.running.pool import Pool, PoolLost, inherited, resource
+from maxpool_check.running.pool import Pool, PoolLost
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.plans import VariantPlan
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
@@ -43,7 +43,6 @@ DEATHS_IN_A_ROW = 20
 
 CASES_AHEAD = 3
 """The number of cases that are submitted ahead of the one being judged, so that no worker is idle."""
-
 
 CHUNK = 25
 """The number of cases that are sent to another process together."""
@@ -85,42 +84,38 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(list[dict[str, TargetResult]])
 
 
-class Executor(Protocol):
-    """Gives the results of cases on targets, in order."""
-
-    @property
-    def descriptions(self) -> Sequence[TargetDescription]:
-        """The targets, in order."""
-
-    @property
-    def errors(self) -> Sequence[str]:
-        """What is missing, and why."""
-
-    def results(self, cases: Sequence[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, but not on targets that are ``given_up``."""
-
-    def close(self) -> None:
-        """End what it has started."""
-
-
-@dataclass
 class FailureBudget:
-    """Gives up a target after too many deaths; ``given_up`` is the reason."""
+    """Gives up targets after too many deaths in a row; ``given_up`` are the reasons, by the name of the target."""
 
-    given_up: str | None = None
-    _deaths: int = field(default=0, init=False)
+    def __init__(self, variants: Collection[Variant], given_up: Mapping[str, str] | None = None) -> None:
+        """``variants`` are those of the run, ``given_up`` the targets that are given up already."""
+        self.given_up = dict(given_up or {})
+        self._variants, self._deaths = variants, Counter[str]()
 
-    def count(self, execution: Execution, lost: str | None) -> None:
-        """Count an execution, in the order of the cases; ``lost`` is why the target cannot go on, if so. Files are not given up."""
-        if self.given_up is not None or execution.target.startswith(OUTPUTS):
+    def counted(self, case: Case, results: CaseResults) -> CaseResults:
+        """The results of the next case of the run; errors on targets that were given up before it."""
+        counted = {}
+        for name, result in results.items():
+            if (why := self.given_up.get(name)) is not None:
+                result = TargetResult(tuple(executions(not_run(case, name, case.variants(self._variants), why))))
+            else:
+                for execution in result.executions:
+                    self._count(execution, result.lost)
+            counted[name] = result
+        return counted
+
+    def _count(self, execution: Execution, lost: str | None) -> None:
+        """Count an execution; ``lost`` is why the target cannot go on, if so. Files are not given up."""
+        name = execution.target
+        if name in self.given_up or name.startswith(OUTPUTS):
             return
         # An error of the tool itself says nothing about the target.
-        self._deaths = self._deaths + 1 if execution.verdict in DEATHS and not execution.traceback else 0
-        if lost is not None and execution.verdict is Verdict.ERROR:
-            self.given_up = lost
-        elif self._deaths == DEATHS_IN_A_ROW:
-            is_error = execution.verdict is Verdict.ERROR
-            self.given_up = execution.message if is_error else f"{DEATHS_IN_A_ROW} deaths in a row"
+        self._deaths[name] = self._deaths[name] + 1 if execution.verdict in DEATHS and not execution.traceback else 0
+        is_error = execution.verdict is Verdict.ERROR
+        if lost is not None and is_error:
+            self.given_up[name] = lost
+        elif self._deaths[name] == DEATHS_IN_A_ROW:
+            self.given_up[name] = execution.message if is_error else f"{DEATHS_IN_A_ROW} deaths in a row"
 
 
 class LocalExecutor:
@@ -132,6 +127,8 @@ class LocalExecutor:
         ``inspects``: the descriptions say what the targets are made of.
         """
         self._config, self._inspects = config, inspects
+        self.given_up: Mapping[str, str] = {}
+        """Why targets were given up, by name."""
         self._sessions: list[TargetSession] = []
         self._closed = False
         self._starting: list[Future[tuple[TargetSession, TargetDescription]]] = []
@@ -160,31 +157,43 @@ class LocalExecutor:
                 raise error
         return [str(error) for error in errors]
 
-    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, in order; a few cases are submitted ahead."""
-        targets = {session.profile.description.name: (session, FailureBudget()) for session in self.sessions}
-        profiles = {name: session.profile.unversioned for name, (session, _) in targets.items()}
-        first = {name: next(each for each in targets if profiles[each] == profiles[name]) for name in targets}
+    def results(self, cases: Iterable[Case], given_up: Mapping[str, str] | None = None) -> Iterator[CaseResults]:
+        """The results of each case, in order; a few cases are submitted ahead. Targets may be ``given_up`` before."""
+        budget = FailureBudget(self._config.variants, given_up)
+        self.given_up = budget.given_up
+        sessions = {session.profile.description.name: session for session in self.sessions}
         ahead: deque[tuple[Case, GraphOracle | Refused, dict[str, StartedCase]]] = deque()
+
+        def finished() -> CaseResults:
+            case, oracle, started = ahead.popleft()
+            results = dict.fromkeys(sessions, TargetResult())
+            for name in started.keys() - budget.given_up.keys():
+                run = finish_case(sessions[name], case, started[name], oracle)
+                results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
+            counted = budget.counted(case, results)
+            for name in sessions.keys() & budget.given_up.keys():
+                sessions[name].close()
+            return counted
+
         for case in cases:
             # Computed once for all targets, and while their workers are busy.
             oracle = case.oracle()
-            started, plans = dict[str, StartedCase](), dict[tuple[str, bool], list[VariantPlan]]()
-            for name, (session, budget) in targets.items():
-                if name in given_up or budget.given_up is not None:
-                    continue
-                if isinstance(session, OutputsSession):
-                    started[name] = start_case(session, session.plans(case, self._config.variants))
-                    continue
-                compared = oracle_to_compare(session, case, oracle)
-                if (alike := (first[name], compared is None)) not in plans:
-                    plans[alike] = plan(case, self._config.variants, session.profile, compared)
-                started[name] = start_case(session, plans[alike])
+            started = {
+                name: self._started(session, case, oracle)
+                for name, session in sessions.items()
+                if name not in budget.given_up
+            }
             ahead.append((case, oracle, started))
             if len(ahead) > CASES_AHEAD:
-                yield _finished(*ahead.popleft(), targets)
+                yield finished()
         while ahead:
-            yield _finished(*ahead.popleft(), targets)
+            yield finished()
+
+    def _started(self, session: TargetSession, case: Case, oracle: GraphOracle | Refused) -> StartedCase:
+        if isinstance(session, OutputsSession):
+            return start_case(session, session.plans(case, self._config.variants))
+        compared = oracle_to_compare(session, case, oracle)
+        return start_case(session, plan(case, self._config.variants, session.profile, compared))
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
@@ -222,77 +231,58 @@ class LocalExecutor:
             future.set_result((session, description))
 
 
-def _finished(
-    case: Case,
-    oracle: GraphOracle | Refused,
-    started: Mapping[str, StartedCase],
-    targets: Mapping[str, tuple[TargetSession, FailureBudget]],
-) -> CaseResults:
-    results = dict.fromkeys(targets, TargetResult())
-    for name, started_case in started.items():
-        session, budget = targets[name]
-        if budget.given_up is not None:
-            continue
-        run = finish_case(session, case, started_case, oracle)
-        results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
-        for execution in results[name].executions:
-            budget.count(execution, run.lost)
-        if budget.given_up is not None:
-            session.close()
-    return results
-
-
 class RemoteExecutor:
     """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
 
     def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
-        """Start the targets in all processes, in one of them to describe them. Raises :class:`PoolLost`."""
+        """Have the targets described by a process of a ``pool`` of :func:`remote_targets`. Raises :class:`PoolLost`."""
         self._config, self._pool = config, pool
-        self.descriptions, self.errors = pool.begin(describe, start, pool.run, config)
+        self.given_up: Mapping[str, str] = {}
+        """Why targets were given up, by name."""
+        ((self.descriptions, self.errors),) = pool.results(describe, [()])
 
-    def results(self, cases: Sequence[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, in order. A chunk omits the targets that are ``given_up`` when it is sent.
+    def results(self, cases: Sequence[Case]) -> Iterator[CaseResults]:
+        """The results of each case, in order. A chunk omits the targets that are given up when it is sent.
 
-        ``cases`` are those that the processes of this machine were started with. Raises :class:`PoolLost`.
+        Raises :class:`PoolLost`.
         """
-        expected = [_uninspected(description) for description in self.descriptions]
-        chunks = (range(len(cases))[begin : begin + CHUNK] for begin in range(0, len(cases), CHUNK))
-        sent = chunks if self._pool.is_local else ([cases[number] for number in chunk] for chunk in chunks)
-        calls = ((self._pool.run, self._config, expected, chunk, frozenset(given_up)) for chunk in sent)
-        for encoded in self._pool.results(run_chunk, calls):
-            yield from _DECODER.decode(encoded)
+        budget = FailureBudget(self._config.variants)
+        self.given_up = budget.given_up
+        chunks = (cases[begin : begin + CHUNK] for begin in range(0, len(cases), CHUNK))
+        calls = ((self.descriptions, chunk, dict(budget.given_up)) for chunk in chunks)
+        encoded = self._pool.results(run_chunk, calls)
+        results = (each for chunk in encoded for each in _DECODER.decode(chunk))
+        yield from map(budget.counted, cases, results)
 
     def close(self) -> None:
         """The pool ends what it has started."""
 
 
-def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription], list[str]]:
+Executor = LocalExecutor | RemoteExecutor
+"""Gives the results of cases on targets, in order."""
+
+
+def remote_targets(config: ExecutionConfig) -> Callable[[], LocalExecutor]:
+    """What each process of a pool makes: the started targets, which are inspected in one of them."""
+    return partial(LocalExecutor, config, inspects=False)
+
+
+def describe(executor: LocalExecutor) -> tuple[list[TargetDescription], list[str]]:
     """The descriptions of the targets in this process, and the errors of those that cannot be started."""
-    executor = resource(run, lambda: LocalExecutor(config))
-    return executor.descriptions, executor.errors
-
-
-def start(run: str, config: ExecutionConfig) -> None:
-    """Start the targets in this process, and wait until they are ready, so that other processes take the next calls."""
-    _ = resource(run, lambda: LocalExecutor(config, inspects=False)).sessions
+    descriptions = []
+    for session, description in zip(executor.sessions, executor.descriptions, strict=True):
+        with contextlib.closing(Inspection(session.target)) as inspection:
+            descriptions.append(inspection.added_to(description))
+    return descriptions, executor.errors
 
 
 def run_chunk(
-    run: str,
-    config: ExecutionConfig,
-    expected: Sequence[TargetDescription],
-    chunk: Sequence[Case] | range,
-    given_up: Collection[str],
+    executor: LocalExecutor, expected: Sequence[TargetDescription], cases: Sequence[Case], given_up: Mapping[str, str]
 ) -> bytes:
-    """The results of a chunk, as JSON. Raises :class:`PoolLost` if the targets are not as expected.
-
-    A range has the numbers of cases that this process was started with.
-    """
-    executor = resource(run, lambda: LocalExecutor(config, inspects=False))
+    """The results of a chunk, as JSON. Raises :class:`PoolLost` if the targets are not as expected."""
     if len(executor.descriptions) != len(expected):
         raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")
     check_same_targets(executor.descriptions, expected)
-    cases = [inherited()[number] for number in chunk] if isinstance(chunk, range) else chunk
     return _ENCODER.encode(list(executor.results(cases, given_up)))
 
 
@@ -301,10 +291,7 @@ def check_same_targets(actual: Sequence[TargetDescription], expected: Sequence[T
 
     What they are made of is known of the latter alone.
     """
-    for description, other in zip(map(_uninspected, actual), map(_uninspected, expected), strict=True):
+    for pair in zip(actual, expected, strict=True):
+        description, other = (msgspec.structs.replace(each, environments=(), program={}) for each in pair)
         if description != other:
             raise PoolLost(f"{platform.node()} has other targets: {description}, not {other}")
-
-
-def _uninspected(description: TargetDescription) -> TargetDescription:
-    return msgspec.structs.replace(description, environments=(), program={})

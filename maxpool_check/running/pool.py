@@ -1,10 +1,12 @@
-"""Pools of processes: on this machine, or the workers of a dask cluster.
+"""Pools of processes: of this machine, or the workers of a dask cluster.
 
-A ``concurrent.futures.Executor`` sends them functions of modules, and data; results are in the order of the calls.
+Each process has one resource, such as the started targets of a run. A ``concurrent.futures.Executor`` sends it functions of
+modules, which get that resource, and data; results are in the order of the calls.
 """
 
 import contextlib
 import itertools
+import multiprocessing
 import os
 import platform
 import signal
@@ -13,15 +15,13 @@ import threading
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import maxpool_check
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 _CALLS_AHEAD = 2
 """Calls submitted ahead for each process, so that none is idle."""
@@ -32,6 +32,9 @@ CONNECT_SECONDS = 10
 _STOP_SECONDS = 5
 """The time limit for stopped processes to return their results."""
 
+_RESOURCE = "maxpool_check_resource"
+"""The attribute of a process, or of a dask worker, that holds what it has for calls."""
+
 _T = TypeVar("_T")
 
 
@@ -39,33 +42,29 @@ class PoolLost(RuntimeError):
     """The processes cannot be started, are gone, or have other targets than expected."""
 
 
-class Pool:
-    """The processes of a run, which ``run`` identifies.
+class Resource(Protocol):
+    """What a process has for the calls of a pool."""
 
-    ``processes`` is the number of calls executed at once; ``lost`` are the exceptions that mean that the processes are
-    gone; ``stop`` ends the resources of the run in every process, even while they are in use. ``is_local``: they are processes
-    of this machine.
+    def end(self) -> None:
+        """End what it has started; nothing else is started. Also while it is in use, and from any thread."""
+
+    def close(self) -> None:
+        """End it when it is not in use."""
+
+
+class Pool:
+    """The processes of a run.
+
+    ``submit`` executes a call, ``processes`` is the number of calls executed at once. ``lost`` are the exceptions that mean
+    that the processes are gone; ``end`` ends the resource of every process, even while it is in use.
     """
 
     def __init__(
-        self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None],
-        *, is_local: bool = False,
+        self, submit: Callable[..., "Future[Any]"], processes: int, lost: tuple[type[Exception], ...],
+        end: Callable[[], None],
     ) -> None:  # fmt: skip
-        self.run, self.is_local = run, is_local
-        self._executor, self._processes, self._lost, self._stop = executor, processes, lost, stop
+        self._submit, self._processes, self._lost, self._end = submit, processes, lost, end
         self._under_way: deque[Future[Any]] = deque()
-
-    def begin(self, function: Callable[..., _T], others: Callable[..., object], *arguments: object) -> _T:
-        """The result of a function in one process; the others of this machine call ``others`` meanwhile, to prepare themselves.
-
-        Raises :class:`PoolLost`, or the exception of the function.
-        """
-        with self._losing():
-            self._submit(function, arguments)
-            for _ in range(self._processes - 1 if self.is_local else 0):
-                # Nobody waits for it.
-                self._executor.submit(_call, maxpool_check.__version__, others, *arguments)
-            return cast("_T", self._first())
 
     def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Iterator[_T]:
         """The results of a function for each tuple of arguments, in order; a few calls are submitted ahead.
@@ -73,84 +72,93 @@ class Pool:
         Raises :class:`PoolLost`, or the exception of a call.
         """
         remaining = iter(calls)
-        with self._losing():
+        try:
             while True:
                 for call in itertools.islice(remaining, _CALLS_AHEAD * self._processes - len(self._under_way)):
-                    self._submit(function, call)
+                    self._under_way.append(self._submit(function, *call))
                 if not self._under_way:
                     return
-                yield self._first()
-
-    def _submit(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
-        self._under_way.append(self._executor.submit(_call, maxpool_check.__version__, function, *arguments))
-
-    def _first(self) -> Any:
-        # Removed only when it is complete: after an interruption, stop() returns it.
-        result = self._under_way[0].result()
-        self._under_way.popleft()
-        return result
-
-    @contextlib.contextmanager
-    def _losing(self) -> Iterator[None]:
-        try:
-            yield
+                # Removed only when it is complete: after an interruption, stop() returns it.
+                result = self._under_way[0].result()
+                self._under_way.popleft()
+                yield result
         except self._lost as error:
             raise PoolLost(f"the worker processes are gone: {str(error) or type(error).__name__}") from error
 
     def stop(self) -> list[Any]:
-        """Stop the processes; returns the results of the calls that complete in time."""
-        self._stop()
+        """End the resources; the results of the calls that complete in time."""
+        self._end()
         wait(self._under_way, _STOP_SECONDS)
         done = [future for future in self._under_way if future.done() and not future.cancelled()]
         return [future.result() for future in done if future.exception() is None]
 
 
-def pool_of(jobs: int, scheduler: str | None, inherited: Sequence[Any] = ()) -> AbstractContextManager[Pool]:
-    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. Raises :class:`PoolLost`.
+def pool_of(make: Callable[[], Resource], jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
+    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. ``make`` makes the resource of each.
 
-    ``inherited`` is what each process of this machine is started with: calls need not send it.
+    Raises :class:`PoolLost`.
     """
-    return _local_pool(jobs, inherited) if scheduler is None else _cluster_pool(scheduler)
-
-
-_inherited: Sequence[Any] = ()
-
-
-def inherited() -> Sequence[Any]:
-    """What this process was started with."""
-    return _inherited
+    return _local_pool(make, jobs) if scheduler is None else _cluster_pool(make, scheduler)
 
 
 @contextlib.contextmanager
-def _local_pool(count: int, inherited: Sequence[Any]) -> Iterator[Pool]:
-    # Most runs have one process, which need not import them.
-    import multiprocessing
-    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+def _local_pool(make: Callable[[], Resource], count: int) -> Iterator[Pool]:
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
     # Forked processes have everything imported; macOS and Windows cannot fork safely. What Python spawns there may import
     # from the user's folder before anything of ours runs, unless PYTHONSAFEPATH is set (Python 3.11).
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    # All processes stop when this end is closed.
-    stop, stopper = context.Pipe(duplex=False)
-    with stop, stopper:
-        executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper, inherited))
+    others = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(count, context, _prepare_process, (make,))
+
+    def send(number: signal.Signals) -> None:
+        for process in set(multiprocessing.active_children()) - others:
+            with contextlib.suppress(OSError):
+                os.kill(process.pid or 0, number)
+
+    def shut_down() -> None:
+        # The guards of the workers that they have started end these.
+        send(signal.SIGKILL)
+        executor.shutdown(wait=True, cancel_futures=True)
+
+    try:
+        submit: Callable[..., Future[Any]] = executor.submit
+        yield Pool(partial(submit, _call), count, (BrokenProcessPool,), partial(send, signal.SIGUSR1))
+    finally:
         try:
-            yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close, is_local=True)
-        finally:
-            stopper.close()
-            try:
-                # The end of the program waits for the same, but may then write to a pipe that is being closed.
-                executor.shutdown(wait=True, cancel_futures=True)
-            except KeyboardInterrupt:
-                # Who interrupts again does not wait, and the rest of the end must not be interrupted.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                for process in multiprocessing.active_children():
-                    process.kill()
-                raise
+            shut_down()
+        except KeyboardInterrupt:
+            # The rest of the end must not be interrupted.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            shut_down()
+            raise
+
+
+def _prepare_process(make: Callable[[], Resource]) -> None:
+    """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
+    # A terminal sends all three to every process that it started.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    resource = vars(multiprocessing.current_process())[_RESOURCE] = make()
+    signal.signal(signal.SIGUSR1, lambda *_: resource.end())
+
+
+def _end_with_parent() -> None:
+    """Kill this process when its parent is gone, which nothing else notices while a call waits for a worker."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _call(function: Callable[..., Any], *arguments: object) -> Any:
+    """Execute a call in a process of this machine."""
+    return function(vars(multiprocessing.current_process())[_RESOURCE], *arguments)
 
 
 @contextlib.contextmanager
-def _cluster_pool(scheduler: str) -> Iterator[Pool]:
+def _cluster_pool(make: Callable[[], Resource], scheduler: str) -> Iterator[Pool]:
     try:
         from distributed import CancelledError, Client, KilledWorker
         from distributed.comm.core import CommClosedError
@@ -164,9 +172,9 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
         raise PoolLost(f"the dask scheduler {scheduler} cannot be reached: {error}") from error
     run = uuid.uuid4().hex
 
-    def stop() -> None:
+    def end() -> None:
         with contextlib.suppress(OSError, CommClosedError):
-            client.run(end_resources, run, on_error="ignore")
+            client.run(_end_on_cluster, run, on_error="ignore")
 
     with client:
         threads = sum(client.nthreads().values())
@@ -174,82 +182,38 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
             raise PoolLost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
         # Each call is executed, even with the arguments of an earlier one.
         executor = client.get_executor(pure=False)
+        submit = partial(executor.submit, _call_on_cluster, maxpool_check.__version__, run, make)
         try:
             with warnings.catch_warnings():
                 # Users of this tool cannot follow this advice on dask.
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                yield Pool(run, executor, threads, (KilledWorker, CancelledError, CommClosedError), stop)
+                yield Pool(submit, threads, (KilledWorker, CancelledError, CommClosedError), end)
         finally:
             with contextlib.suppress(OSError, CommClosedError):
                 executor.shutdown(wait=False)
-            stop()
+            end()
 
 
-_resources: dict[tuple[str, int], Any] = {}
-"""The resources of this process, by run and thread."""
+def _call_on_cluster(
+    version: str, run: str, make: Callable[[], Resource], function: Callable[..., Any], *arguments: object
+) -> Any:
+    """Execute a call in a thread of a dask worker; the first of a run closes what the thread has for an earlier run."""
+    from distributed import get_worker
 
-_stopped = threading.Event()
-"""Set when this process must stop."""
-
-
-def resource(run: str, make: Callable[[], _T]) -> _T:
-    """The resource of this thread for a run, made at the first call, which closes that of an earlier run.
-
-    Its ``end()`` must work from any thread and while it is in use, ``close()`` when it is not in use.
-    """
-    key = run, thread = run, threading.get_ident()
-    if key not in _resources:
-        for other in [other for other in _resources if other[1] == thread]:
-            _resources.pop(other).close()
-        _resources[key] = make()
-        if _stopped.is_set():
-            _resources[key].end()
-    resource: _T = _resources[key]
-    return resource
-
-
-def end_resources(run: str | None = None) -> None:
-    """End the resources of a run in this process, or those of all runs."""
-    for key, resource in list(_resources.items()):
-        if run in (None, key[0]):
-            resource.end()
-
-
-def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
     if version != maxpool_check.__version__:
         here = f"{platform.node()} has maxpool-check {maxpool_check.__version__}"
         raise PoolLost(f"{here}, the run was started by {version}; install the same version")
-    return function(*arguments)
+    resources = vars(get_worker()).setdefault(_RESOURCE, {})
+    key = run, thread = run, threading.get_ident()
+    if key not in resources:
+        for other in [other for other in resources if other[1] == thread]:
+            resources.pop(other).close()
+        resources[key] = make()
+    return function(resources[key], *arguments)
 
 
-def _prepare_process(stop: "Connection", stopper: "Connection", inherited: Sequence[Any]) -> None:
-    """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
-    global _inherited
-    _inherited = inherited
-    # A copy of the parent's end: while it is open, no process would stop.
-    stopper.close()
-    # A terminal sends all three to every process that it started.
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _terminate)
-    threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
-
-
-def _end_with_parent(stop: "Connection") -> None:
-    import multiprocessing
-    from multiprocessing import connection
-
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    connection.wait([stop, parent.sentinel])
-    _stopped.set()
-    end_resources()
-    # What a process waits for may never come after an interruption, and its parent waits for it.
-    connection.wait([parent.sentinel], 2 * _STOP_SECONDS)
-    end_resources()
-    os._exit(0)
-
-
-def _terminate(*_: object) -> None:
-    end_resources()
-    os._exit(128 + signal.SIGTERM)
+def _end_on_cluster(run: str, dask_worker: Any) -> None:
+    """End what a dask worker has for a run."""
+    for (its_run, _), resource in list(vars(dask_worker).get(_RESOURCE, {}).items()):
+        if its_run == run:
+            resource.end()

@@ -18,7 +18,7 @@ from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
+from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor, remote_targets
 from maxpool_check.running.header import header, now
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
@@ -42,7 +42,8 @@ def run(
     with contextlib.ExitStack() as stack:
         running: Executor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
-            running = RemoteExecutor(config, stack.enter_context(pool_of(plan.jobs, plan.dask, plan.cases)))
+            pool = stack.enter_context(pool_of(remote_targets(config), plan.jobs, plan.dask))
+            running = RemoteExecutor(config, pool)
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
@@ -54,7 +55,7 @@ def run(
         observations: dict[str, Observations] = defaultdict(Observations)
         missing: dict[str, dict[str, None]] = defaultdict(dict)
         outputs = RecordedOutputs()
-        results = running.results(plan.cases, decisions.given_up)
+        results = running.results(plan.cases)
         try:
             for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
                 for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
@@ -74,9 +75,9 @@ def run(
         except PoolLost as lost:
             ended_early = True
             errors.append(str(lost))
-    known = decisions.known_entries(ended_early=ended_early)
+    known = decisions.known_entries(running.given_up, ended_early=ended_early)
     errors += missing_results(missing, len(plan.cases))
-    errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
+    errors += [f"{name} was given up: {why}" for name, why in running.given_up.items()]
     write(
         RunFooter(
             finished=now(),

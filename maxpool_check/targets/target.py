@@ -4,12 +4,11 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from maxpool_check.graphs.model import maxpool_model
@@ -49,15 +48,6 @@ class TargetProfile:
     spatial: tuple[int, ...] | None = None
     settings: tuple[str, ...] = ()
     takes_spec: bool = False
-
-    @cached_property
-    def unversioned(self) -> "TargetProfile":
-        """The profile without what differs from release to release and says nothing of how cases are executed."""
-        text = self.name.text.replace(f"=={self.name.version}", "", 1)
-        description = msgspec.structs.replace(
-            self.description, name=text, version="", providers=(), session_options={}, python="", numpy="", environments=(),
-        )  # fmt: skip
-        return replace(self, name=replace(self.name, text=text, version=None), description=description)
 
     def exclude(self, dtype: str, axes: int) -> str | None:
         """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""

@@ -70,6 +70,6 @@ def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, kernel_tar
             yield case
 
     with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel_target("right")),)))) as executor:
-        for number, _ in enumerate(executor.results(cases(), ()), 1):
+        for number, _ in enumerate(executor.results(cases()), 1):
             assert len(taken) - number <= CASES_AHEAD
     assert len(taken) == number == 40

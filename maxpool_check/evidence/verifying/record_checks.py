@@ -24,7 +24,7 @@ from maxpool_check.results.record import Execution, KnownEntry, Record, RunFoote
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import ALL_VARIANTS, NHWC_MAXPOOL, Variant, variant_named
 from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import TargetResult
+from maxpool_check.running.executors import FailureBudget, TargetResult
 from maxpool_check.running.run import contradicted, day_of
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets import nhwc_maxpool
@@ -157,7 +157,8 @@ class _Rechecking:
             lines: Sequence[Execution] = stored
             if self._is_whole(case, stored):
                 try:
-                    lines = list(decisions.take(case, self._results(case, stored, decisions.given_up)))
+                    results = self._budget.counted(case, self._results(case, stored, self._budget.given_up))
+                    lines = list(decisions.take(case, results))
                 except Exception as error:  # A crafted record must be named, and the rest of it checked.
                     self._add(case.id, f"cannot be judged again: {type(error).__name__}: {_shown(str(error))}")
             for line, expected in zip(stored, lines, strict=True):
@@ -210,6 +211,11 @@ class _Rechecking:
         return results
 
     @cached_property
+    def _budget(self) -> FailureBudget:
+        """What gives up targets by the executions that are judged again."""
+        return FailureBudget(self._selected)
+
+    @cached_property
     def _given_up(self) -> Mapping[str, str]:
         """Why targets were given up, by name."""
         texts = self._footer.errors if self._footer is not None else ()
@@ -246,7 +252,7 @@ class _Rechecking:
             self._differ("footer", "outputs_left_out", footer.outputs_left_out, len(self._held.left_out))
         for sha256 in sorted(self._held.unnamed):
             self._add(f"output {sha256}", "is that of no execution")
-        given_up = [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
+        given_up = [f"{name} was given up: {why}" for name, why in self._budget.given_up.items()]
         self._differ("footer", "errors", list(footer.errors[len(footer.errors) - len(given_up) :]), given_up)
         if not self._has_known:
             self._result.unchecked.append(
@@ -280,7 +286,7 @@ class _Rechecking:
         for cases in (tuple(self._cases), self._contents.files_cases):
             for whole in (True, False):
                 corpus = Corpus(cases, (), whole=whole)
-                yield tuple(decisions.known_entries(ended_early=False, corpus=corpus))
+                yield tuple(decisions.known_entries(self._budget.given_up, ended_early=False, corpus=corpus))
 
 
 @cache

@@ -72,7 +72,7 @@ def _rerun(
             f"{described.name}, run again, returned the same in {plural(len(stored), 'execution')} by verdict and digest.",
             member,
         ):
-            for results in executor.results(cases, ()):
+            for results in executor.results(cases):
                 done += 1
                 progress(done)
                 for execution in results[described.name].executions:
