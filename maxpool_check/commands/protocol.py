@@ -9,8 +9,7 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.results.record import ExitCode
-from maxpool_check.running.protocol_check import ProtocolCheck
-from maxpool_check.running.protocol_steps import MISSING, OK, WRONG, ProtocolStep
+from maxpool_check.running.protocol_check import MISSING, OK, WRONG, ProtocolCheck, ProtocolStep
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.words import plural
@@ -68,11 +67,14 @@ def check(target: TargetName, timeout: float, form: str) -> int:
     if target.program is None:
         raise click.UsageError(f"'{target}' is no program; write \"command:PROGRAM ARG...\"")
     steps: list[ProtocolStep] = []
+
+    def report(step: ProtocolStep) -> None:
+        steps.append(step)
+        if form == "text":
+            _print(step)
+
     try:
-        for step in ProtocolCheck(target, timeout).steps():
-            steps.append(step)
-            if form == "text":
-                _print(step)
+        ProtocolCheck(target, timeout, report).run()
     except CannotStart as error:
         raise options.Incomplete(str(error)) from error
     counts = Counter(step.state for step in steps)

@@ -1,39 +1,38 @@
 """Talks a program through the protocol, step by step, and says what is missing or wrong."""
 
+import contextlib
+import itertools
 import json
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from maxpool_check.corpus.case import Case
-from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned
+from maxpool_check.corpus.tensors import Recipe
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import NUMPY, name_of
+from maxpool_check.reference.geometry import Axis
+from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import judged_case
-from maxpool_check.running.protocol_steps import (
-    EXECUTED,
-    MISSING,
-    OK,
-    SKIPPED,
-    WRONG,
-    Lines,
-    ProtocolStep,
-    fix_of,
-    outcome_and_mistake,
-    plain_case,
-    ready_keys,
-    with_outputs,
-)
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.roles import Role
+from maxpool_check.specifications.roles import Role, attributes_for
+from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import requests
-from maxpool_check.targets.mistakes import in_ready, quoted
+from maxpool_check.targets.mistakes import in_message, in_ready, quoted, unknown_in_ready
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.plans import VariantPlan, VariantResult
 from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.protocol import parsed
+from maxpool_check.targets.protocol import outcome_of, parsed
 from maxpool_check.targets.target import Target, TargetProfile
 from maxpool_check.words import plural
+
+OK, MISSING, WRONG, SKIPPED = "ok", "missing", "wrong", "skipped"
 
 NEWEST_OPSET = 22
 """The operator set of the models that a program gets here."""
@@ -41,259 +40,280 @@ NEWEST_OPSET = 22
 _QUIET_SECONDS = 0.3
 """How long to wait for lines that must not come."""
 
+_EXECUTED = (Returned, Inferred, Accepted)
+"""The outcomes of a request that a program did not refuse, whatever it decides."""
 
-class _Stop(Exception):
-    """The program cannot go on; the steps so far say why."""
+_READY, _AHEAD, _UNKNOWN, _REFUSAL, _QUIET, _END = (
+    "ready line", "two requests written ahead", "an unknown key in a request", "a request to refuse, with strides of 0",
+    "nothing else on stdout", "ends when stdin ends",
+)  # fmt: skip
+
+_FIXES = {
+    _READY: 'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read',
+    _AHEAD: "read stdin line by line, and write one line for each, in the same order, with its own id",
+    _UNKNOWN: "ignore keys that it does not know: later versions of the tool may send them",
+    _REFUSAL: 'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}',
+    _QUIET: "print what is no message to stderr",
+    _END: "leave the loop that reads requests at the end of stdin, and exit with 0",
+}
+"""How to fix what is wrong in a step, unless the mistake itself says more."""
+
+_FIXES_OF_LINES = {
+    "'id'": "give each line the id of its request",
+    ".*it ends too early": "write each message whole, on one line: is a quote, a bracket or a brace left open?",
+    r"a line is not JSON \(column (?!1:)": "correct the line at that column",
+    "a line is not": "print what is no message to stderr; perhaps this line was printed after the answer before",
+}
+"""How to fix a line, by the beginning of what is wrong with it, whatever the request was."""
+
+
+@dataclass(frozen=True)
+class ProtocolStep:
+    """One step of the check: its ``state``, what was seen, the lines in and out with their directions, and how to fix it."""
+
+    name: str
+    state: str
+    message: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
+    fix: str = ""
+
+
+class _Mistake(ValueError):
+    """What is missing or wrong in a step."""
+
+    def __init__(self, message: str, fix: str = "", state: str = WRONG) -> None:
+        super().__init__(message)
+        self.fix, self.state = fix, state
 
 
 class ProtocolCheck:
-    """The conversation with one program. ``seconds`` limits each wait."""
+    """The conversation with one program. ``seconds`` limits each wait, ``report`` gets each step as it is done."""
 
-    def __init__(self, name: TargetName, seconds: float) -> None:
-        self._target, self._seconds = Target(name, seconds), seconds
+    def __init__(self, name: TargetName, seconds: float, report: Callable[[ProtocolStep], None]) -> None:
+        self._target, self._seconds, self._report = Target(name, seconds), seconds, report
         self._worker: Worker | None = None
+        self._lines: list[tuple[str, str]] = []
         self._number = 0
-        self._ready: Mapping[str, Any] = {}
-        self._works: Case | None = None
 
-    def steps(self) -> Iterator[ProtocolStep]:
-        """Each step as it is done. Raises :class:`CannotStart` if the program cannot be run at all."""
+    def run(self) -> None:
+        """Take every step. Raises :class:`CannotStart` if the program cannot be run at all."""
         try:
-            yield from self._start()
-            profile = self._target.described(self._ready, lambda: NEWEST_OPSET)
-            yield from self._valid_requests(profile)
-            yield from self._further_requests(profile)
-            yield from self._end()
-        except _Stop:
-            pass
+            ready = self._ready()
+            if ready is not None:
+                profile = self._target.described(ready, lambda: NEWEST_OPSET)
+                self._further_requests(self._valid_requests(profile), profile)
+                self._end()
         finally:
             self._close()
+
+    @contextlib.contextmanager
+    def _step(self, name: str, fix: str = "") -> Iterator[None]:
+        """Report what is done inside as a step; a mistake ends it, and the program."""
+        self._lines = []
+        try:
+            yield
+        except ValueError as error:
+            self._close()
+            message, state = str(error), error.state if isinstance(error, _Mistake) else WRONG
+            of_line = next((fix for start, fix in _FIXES_OF_LINES.items() if re.match(start, message)), "")
+            fix = of_line or (error.fix if isinstance(error, _Mistake) else "") or fix or _FIXES[name]
+            self._report(ProtocolStep(name, state, message, tuple(self._lines), fix))
+        else:
+            self._report(ProtocolStep(name, OK))
 
     def _close(self) -> None:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
 
-    def _open(self) -> tuple[bytes, str]:
-        """Start the program; its first line, and why there is none."""
-        self._close()
-        self._worker = self._target.worker()
-        return self._read()
+    def _running(self) -> Worker:
+        """The program, started again if it is gone."""
+        if self._worker is None or not self._worker.alive:
+            self._close()
+            self._worker = self._target.worker()
+            try:
+                self._read(self._worker)
+            except _Mistake as mistake:
+                text = f"started again, it is not ready: {mistake}"
+                raise _Mistake(text, "it must start as often as it is asked") from mistake
+        return self._worker
 
-    def _read(self, seconds: float | None = None) -> tuple[bytes, str]:
-        """The next line, and why there is none."""
-        assert self._worker is not None
+    def _read(self, worker: Worker) -> bytes:
         try:
-            line = self._worker.next_line(self._seconds if seconds is None else seconds)
+            line = worker.next_line(self._seconds)
         except TimeoutError:
-            return b"", f"no line within {self._seconds:g} s; is stdout flushed after each line?"
-        if line:
-            return line, ""
-        death = self._worker.death()
-        return b"", f"it {death.how}{': ' if death.stderr else ''}{death.stderr}" if isinstance(
-            death, Crashed
-        ) else death.why
+            text = f"no line within {self._seconds:g} s; is stdout flushed after each line?"
+            raise _Mistake(text, state=MISSING) from None
+        if not line:
+            raise _Mistake(_ended(worker))
+        self._lines.append(("out", quoted(line)))
+        return line
 
-    def _start(self) -> Iterator[ProtocolStep]:
-        line, nothing = self._open()
-        hello = ("in", '{"protocol": 1, "options": {...}}')
-        expected = 'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read'
-        if nothing:
-            state = MISSING if "no line" in nothing else WRONG
-            yield ProtocolStep("ready line", state, nothing, (hello,), expected)
-            raise _Stop
-        lines = hello, ("out", quoted(line))
-        try:
-            message = parsed(line)
-        except ValueError as error:
-            yield ProtocolStep("ready line", WRONG, str(error), lines, expected)
-            raise _Stop from error
-        if message.get("type") == "failed":
-            why = str(message.get("message"))
-            if "cannot be run" in why:
-                raise CannotStart(why)
-            yield ProtocolStep("ready line", WRONG, f"it failed: {why}", lines, expected)
-            raise _Stop
-        mistakes = list(in_ready(message))
-        basic = [text for key, text in mistakes if key in ("ready", "type", "protocol")]
-        yield ProtocolStep(
-            "ready line", WRONG if basic else OK, "; ".join(basic), lines if basic else (), expected if basic else ""
-        )
-        yield from ready_keys(message, mistakes, lines)
-        if mistakes:
-            raise _Stop
-        self._ready = message
+    def _ready(self) -> Mapping[str, Any] | None:
+        """The ``ready`` line; None if the program cannot go on."""
+        message: dict[str, Any] = {}
+        mistakes = []
+        with self._step(_READY):
+            self._lines.append(("in", '{"protocol": 1, "options": {...}}'))
+            self._worker = self._target.worker()
+            message = parsed(self._read(self._worker))
+            if message.get("type") == "failed":
+                failed, message = str(message.get("message")), {}
+                raise CannotStart(failed) if "cannot be run" in failed else _Mistake(f"it failed: {failed}")
+            mistakes = list(in_ready(message))
+            if basic := [text for key, text in mistakes if key in ("ready", "type", "protocol")]:
+                raise _Mistake("; ".join(basic))
+        unknown, lines = unknown_in_ready(message), tuple(self._lines)
+        for key in [key for key in message if key not in ("type", "protocol")]:
+            step = ProtocolStep(f"ready: '{key}'", OK, json.dumps(message[key])[:100])
+            if wrong := [text for name, text in mistakes if re.split(r"[.\[]", name)[0] == key]:
+                step = replace(
+                    step, state=WRONG, message="; ".join(wrong), lines=lines, fix=f"correct or leave out '{key}'"
+                )
+            elif key in unknown:
+                step = replace(step, message="the protocol has no such key; it is ignored")
+                if unknown[key]:
+                    step = replace(step, state=WRONG, fix=f"is '{unknown[key]}' meant? Otherwise leave it out")
+            self._report(step)
+        for key, meaning in (("dtypes", "any dtype"), ("spatial", "any number of spatial axes")):
+            if message and key not in message:
+                text = f"left out, so it gets {meaning}, also what it does not have"
+                self._report(ProtocolStep(f"ready: '{key}'", OK, text))
+        return None if mistakes else message or None
 
-    def _valid_requests(self, profile: TargetProfile) -> Iterator[ProtocolStep]:
+    def _valid_requests(self, profile: TargetProfile) -> Case | None:
+        """Execute a case of each dtype and number of axes; one that it has outputs for."""
         document = specification((profile.description.specs or ("onnx-22",))[0])
-        for dtype in profile.dtypes or ("float32",):
-            if dtype not in document.dtypes:
-                yield ProtocolStep(dtype, SKIPPED, f"{document.title} has no {dtype}: it never gets one")
+        works = None
+        for dtype, axes in itertools.product(profile.dtypes or ("float32",), profile.spatial or (2,)):
+            name = f"{dtype} over {plural(axes, 'spatial axis', 'spatial axes')}"
+            if dtype not in document.dtypes or axes not in document.ranks:
+                self._report(ProtocolStep(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one"))
                 continue
-            for axes in profile.spatial or (2,):
-                name = f"{dtype} over {plural(axes, 'spatial axis', 'spatial axes')}"
-                if axes not in document.ranks:
-                    yield ProtocolStep(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
-                    continue
-                yield from self._valid(plain_case(document, dtype, axes), profile, name)
+            case = _plain_case(document, dtype, axes)
+            results: dict[Variant, VariantResult] = {}
+            for each in requests.plan(case, (WITH_INDICES, Y_ONLY), profile):
+                step = f"{name}, {' and '.join(each.variant.outputs)}"
+                if each.not_executed is None:
+                    with self._step(step, "write one line for each request"):
+                        outcome = self._execute(each)
+                        if not isinstance(outcome, _EXECUTED):
+                            fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
+                            raise _Mistake("it has no outputs for a valid request", fix, MISSING)
+                        works, results[each.variant] = works or case, requests.result(each, [outcome], profile)
+                        _check_outputs(case, each.variant, results[each.variant].outcome)
+                elif profile.description.indices is not None or not each.variant.has_indices:
+                    self._report(ProtocolStep(step, SKIPPED, each.not_executed.why))
+            self._check_values(name, case, results)
+        return works
 
-    def _valid(self, case: Case, profile: TargetProfile, name: str) -> Iterator[ProtocolStep]:
-        outcomes: dict[Variant, Outcome] = {}
-        plans = requests.plan(case, (WITH_INDICES, Y_ONLY), profile)
-        for each in plans:
-            step_name = f"{name}, {' and '.join(each.variant.outputs)}"
-            if each.not_executed is not None:
-                if profile.description.indices is not None or not each.variant.has_indices:
-                    yield ProtocolStep(step_name, SKIPPED, each.not_executed.why)
-                continue
-            outcome, step = self._request(step_name, each)
-            if isinstance(outcome, EXECUTED):
-                result = requests.result(each, [outcome], profile)
-                outcomes[each.variant] = result.outcome
-                self._works = self._works or case
-                step = with_outputs(step, case, each.variant, result.outcome)
-            yield step
-        if not outcomes:
-            return
-        results = {variant: VariantResult(outcome) for variant, outcome in outcomes.items()}
-        for variant, judgement in judged_case(case, str(self._target.name), case.oracle(), results).judgements.items():
-            is_said = bool(judgement.shapes) and isinstance(outcomes[variant], Returned)
+    def _check_values(self, name: str, case: Case, results: Mapping[Variant, VariantResult]) -> None:
+        judgements = judged_case(case, str(self._target.name), case.oracle(), results).judgements if results else {}
+        for variant, judgement in judgements.items():
+            is_said = bool(judgement.shapes) and isinstance(results[variant].outcome, Returned)
             if judgement.verdict is not Verdict.CONFORMS and not is_said:
                 kinds = ", ".join(kind.value for kind in judgement.kinds)
                 cells = "; ".join(map(str, judgement.cells[:2]))
                 fix = "is 'data' little-endian and row-major? Otherwise 'maxpool-check run' says more of the kernel itself"
-                yield ProtocolStep(
-                    f"{name}, values ({variant})", WRONG, f"{kinds}: {cells or judgement.message}", (), fix
-                )
+                message = f"{kinds}: {cells or judgement.message}"
+                self._report(ProtocolStep(f"{name}, values ({variant})", WRONG, message, fix=fix))
 
-    def _request(
-        self, name: str, planned: VariantPlan, change: Callable[[dict[str, Any]], None] = lambda _: None
-    ) -> tuple[Outcome | None, ProtocolStep]:
-        """The outcome of a request, None if there is none, and the step that says so."""
-        (request,) = planned.requests
-        self._number += 1
-        message = json.loads(request.line(self._number))
-        change(message)
-        sent = json.dumps(message).encode() + b"\n"
-        lines: Lines = (("in", quoted(sent)),)
-        if (step := self._revive(name)) is not None:
-            return None, step
-        assert self._worker is not None
-        self._worker.write(sent)
-        line, nothing = self._read()
-        if nothing:
-            self._close()
-            return None, ProtocolStep(
-                name, MISSING if "no line" in nothing else WRONG, nothing, lines, "write one line for each request"
-            )
-        outcome, mistake = outcome_and_mistake(line, self._number)
-        lines = (*lines, ("out", quoted(line)))
-        if mistake:
-            self._close()
-            fix = fix_of(mistake) or "see 'The messages' in 'maxpool-check docs kernel'"
-            return None, ProtocolStep(name, WRONG, mistake, lines, fix)
-        if isinstance(outcome, EXECUTED):
-            return outcome, ProtocolStep(name, OK)
-        fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
-        return outcome, ProtocolStep(name, MISSING, "it has no outputs for a valid request", lines, fix)
+    def _execute(self, planned: VariantPlan, times: int = 1, **more: Any) -> Outcome:
+        """The outcome of the request of a plan with ``more`` keys, written so many times before it is read."""
+        worker, (request,) = self._running(), planned.requests
+        first, self._number = self._number + 1, self._number + times
+        for number in range(first, first + times):
+            line = json.dumps({**json.loads(request.line(number)), **more}).encode() + b"\n"
+            self._lines.append(("in", quoted(line)))
+            worker.write(line)
+        for number in range(first, first + times):
+            message = parsed(self._read(worker))
+            if mistake := in_message(message, number):
+                raise _Mistake(mistake, "see 'The messages' in 'maxpool-check docs kernel'")
+            outcome = outcome_of(message, number)
+        return outcome
 
-    def _revive(self, name: str) -> ProtocolStep | None:
-        """Start the program again, if it is gone; what is wrong with that."""
-        if self._worker is not None and self._worker.alive:
-            return None
-        line, nothing = self._open()
-        if line:
-            return None
-        return ProtocolStep(
-            name, WRONG, f"started again, it is not ready: {nothing}", (), "it must start as often as it is asked"
-        )
-
-    def _further_requests(self, profile: TargetProfile) -> Iterator[ProtocolStep]:
-        case = self._works
+    def _further_requests(self, case: Case | None, profile: TargetProfile) -> None:
+        """Requests that are written ahead, have another key, or are to be refused."""
         if case is None:
-            yield ProtocolStep("further requests", SKIPPED, "first it must give outputs for those above")
+            self._report(ProtocolStep("further requests", SKIPPED, "first it must give outputs for those above"))
             return
         (planned,) = requests.plan(case, (Y_ONLY,), profile)
         if planned.not_executed is not None:
             return
-        yield from self._two_ahead(planned)
-        outcome, step = self._request(
-            "an unknown key in a request", planned, lambda message: message.update(more={"a": [1]})
-        )
-        fix = "ignore keys that it does not know: later versions of the tool may send them"
-        yield step if isinstance(outcome, EXECUTED) else replace(step, fix=fix_of(step.message) or fix)
+        with self._step(_AHEAD):
+            self._execute(planned, times=2)
+        with self._step(_UNKNOWN):
+            if not isinstance(self._execute(planned, more={"a": [1]}), _EXECUTED):
+                raise _Mistake("it has no outputs for a valid request", state=MISSING)
         strides = {
             name: [0] * len(case.attributes[name])
             for name, each in case.specification.attributes.items()
             if each.role is Role.STRIDE and name in case.attributes
         }
-        excluded = replace(case, attributes={**case.attributes, **strides})
-        (planned,) = requests.plan(excluded, (Y_ONLY,), profile)
+        (planned,) = requests.plan(replace(case, attributes={**case.attributes, **strides}), (Y_ONLY,), profile)
         if not strides or planned.not_executed is not None:
-            yield ProtocolStep("a request to refuse", SKIPPED, "nothing that its language excludes is known")
+            self._report(ProtocolStep(_REFUSAL, SKIPPED, "nothing that its language excludes is known"))
             return
-        yield self._refusal(planned)
+        with self._step(_REFUSAL):
+            outcome = self._execute(planned)
+            if isinstance(outcome, _EXECUTED):
+                raise _Mistake("it gave outputs; the document excludes the graph")
+            if not isinstance(outcome, RefusedByTarget):
+                raise _Mistake(f"it did not refuse it: {outcome}", state=MISSING)
 
-    def _refusal(self, planned: VariantPlan) -> ProtocolStep:
-        name = "a request to refuse, with strides of 0"
-        outcome, step = self._request(name, planned)
-        fix = 'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}'
-        if isinstance(outcome, RefusedByTarget):
-            return ProtocolStep(name, OK)
-        if isinstance(outcome, EXECUTED):
-            return replace(step, state=WRONG, message="it gave outputs; the document excludes the graph", fix=fix)
-        return replace(step, fix=fix_of(step.message) or fix)
+    def _end(self) -> None:
+        with self._step(_QUIET):
+            worker = self._running()
+            with contextlib.suppress(TimeoutError):
+                line = worker.next_line(_QUIET_SECONDS)
+                self._lines += [("out", quoted(line))] if line else []
+                raise _Mistake("a line that no request asked for" if line else "it ended without being told to")
+        with self._step(_END):
+            worker = self._running()
+            worker.end_input()
+            try:
+                line = worker.next_line(self._seconds)
+            except TimeoutError:
+                raise _Mistake(f"it runs {self._seconds:g} s after stdin was closed", state=MISSING) from None
+            if line:
+                self._lines.append(("out", quoted(line)))
+                raise _Mistake("it writes another line")
+            if not (how := _ended(worker)).startswith("it exited with status 0"):
+                raise _Mistake(how)
 
-    def _two_ahead(self, planned: VariantPlan) -> Iterator[ProtocolStep]:
-        name, (request,) = "two requests written ahead", planned.requests
-        if (step := self._revive(name)) is not None:
-            yield step
-            return
-        assert self._worker is not None
-        numbers = self._number + 1, self._number + 2
-        self._number += 2
-        self._worker.write(b"".join(map(request.line, numbers)))
-        for number in numbers:
-            line, nothing = self._read()
-            mistake = nothing or outcome_and_mistake(line, number)[1]
-            if mistake:
-                self._close()
-                fix = (
-                    fix_of(mistake)
-                    or "read stdin line by line, and write one line for each, in the same order, with its own id"
-                )
-                lines = (("out", quoted(line)),) if line else ()
-                yield ProtocolStep(name, MISSING if nothing else WRONG, mistake, lines, fix)
-                return
-        yield ProtocolStep(name, OK)
 
-    def _end(self) -> Iterator[ProtocolStep]:
-        if (step := self._revive("the end")) is not None:
-            yield step
-            return
-        assert self._worker is not None
-        try:
-            line = self._worker.next_line(_QUIET_SECONDS)
-        except TimeoutError:
-            yield ProtocolStep("nothing else on stdout", OK)
-        else:
-            fix = "print what is no message to stderr"
-            message = "a line that no request asked for" if line else "it ended without being told to"
-            yield ProtocolStep("nothing else on stdout", WRONG, message, (("out", quoted(line)),) if line else (), fix)
-        self._worker.end_input()
-        fix = "leave the loop that reads requests at the end of stdin, and exit with 0"
-        try:
-            line = self._worker.next_line(self._seconds)
-        except TimeoutError:
-            yield ProtocolStep(
-                "ends when stdin ends", MISSING, f"it runs {self._seconds:g} s after stdin was closed", (), fix
-            )
-            return
-        if line:
-            yield ProtocolStep("ends when stdin ends", WRONG, "it writes another line", (("out", quoted(line)),), fix)
-            return
-        death = self._worker.death()
-        is_clean = isinstance(death, Crashed) and death.how == "exited with status 0"
-        how = death.how if isinstance(death, Crashed) else death.why
-        state, message, fix = (OK, "", "") if is_clean else (WRONG, f"it {how}", fix)
-        yield ProtocolStep("ends when stdin ends", state, message, (), fix)
+def _ended(worker: Worker) -> str:
+    """How a program ended."""
+    death = worker.death()
+    if isinstance(death, Crashed):
+        return f"it {death.how}{': ' if death.stderr else ''}{death.stderr}"
+    return death.why
+
+
+def _plain_case(document: Specification, dtype: str, axes: int) -> Case:
+    """A case of windows of two cells on each of so many axes, with different values in a mixed order."""
+    sizes = range(3, 3 + axes)
+    attributes = next(attributes_for(document, tuple(Axis(size, 2, 1, 1, 0, 0, size - 1) for size in sizes)))
+    shape = document.layout.arranged((1, document.channel_multiple, *sizes))
+    count = math.prod(shape)
+    # 7 and the sizes have no common divisor up to four axes.
+    X = (1 + np.arange(count) * 7 % count % 100).astype(NUMPY[dtype]).reshape(shape)
+    outputs = ("Y", "Indices") if document.indices else ("Y",)
+    title = f"Windows of two cells over {axes} axes of {dtype}"
+    return Case(f"{dtype}-{axes}d", document.name, Recipe.of(X), attributes, outputs, document.policies, title)
+
+
+def _check_outputs(case: Case, variant: Variant, outcome: Outcome) -> None:
+    """Check the names, shapes and dtypes of outputs."""
+    oracle = case.oracle()
+    if not isinstance(outcome, Returned) or not isinstance(oracle, Oracle):
+        return
+    for name in variant.outputs:
+        if (value := outcome.outputs.get(name)) is None:
+            or_none = ', or write "indices": null in ready' if name == "Indices" else ""
+            fix = f"give '{name}' where it is among the 'outputs' of the request{or_none}"
+            raise _Mistake(f"'outputs' has no '{name}'", fix, MISSING)
+        expected = f"{name_of(oracle.dtype(name))}{list(oracle.shape)}"
+        if (found := f"{name_of(value.dtype)}{list(value.shape)}") != expected:
+            raise _Mistake(f"'{name}' is {found}; expected {expected}", "see 'Tensors' in 'maxpool-check docs kernel'")
