@@ -50,8 +50,7 @@ def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
 
 def _in_its_own_language(case: Case) -> list[VariantPlan]:
     """The case as it is, once for each set of outputs."""
-    layout = case.specification.layout
-    unchanged = Translation(case.attributes, case.X.shape, layout, layout)
+    unchanged = Translation.unchanged(case.specification, case.attributes, case.X.shape)
     return [
         VariantPlan(case, variant, (PlannedRequest(_own_request(case, variant), unchanged),))
         for variant in case.variants(DEFAULT_VARIANTS)
@@ -67,7 +66,7 @@ def faulty_variants(function: PythonFunction, task: KernelTask) -> Iterator[str]
     """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
     for plan in task.plans:
         outcomes = [outcome(function, each) for each in plan.requests]
-        result = requests.result(plan, outcomes, kernel_profile()).outcome
+        result = plan.result(outcomes, kernel_profile()).outcome
         if judge(task.oracle, {plan.variant: result})[plan.variant].verdict in FAULTS:
             yield plan.variant.name
 

@@ -21,9 +21,10 @@ from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verd
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets.plans import VariantPlan, VariantResult, fresh, original
-from maxpool_check.targets.requests import plan, result, second_look
+from maxpool_check.targets.plans import VariantPlan, VariantResult
+from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.worker.messages import ORIGINAL
 
 MOST_VALUES = 100
 """The record of a fault holds X if it has up to so many cells."""
@@ -118,12 +119,14 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     run = judged_case(case, target, oracle, _results(session, started))
     if session.profile.name.reuses_sessions and not run.conforms:
         # What an earlier request has left in a session may be the reason.
-        again = [(each, session.submit(each.requests)) for each in (fresh(each) for each, _ in started)]
+        again = [
+            (each, session.submit(each.requests)) for each in (each.with_requests(fresh=True) for each, _ in started)
+        ]
         return judged_case(case, target, oracle, _results(session, again))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
-    originals = [original(each) for each, _ in started]
+    originals = [each.with_requests(setting=ORIGINAL) for each, _ in started]
     submitted = [(each, session.submit(each.requests)) for each in originals]
     by_runtime = judged_case(case, target, oracle, _results(session, submitted))
     attributable = _attributable(run, by_runtime, session.profile.name.runtime)
@@ -147,13 +150,13 @@ def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Varia
 def _results(session: TargetSession, started: StartedCase) -> dict[Variant, VariantResult]:
     """The result of each variant, from the outcomes of its requests and of its second look."""
     executed = [(each, [session.timed_outcome(number) for number in numbers]) for each, numbers in started]
-    looks = [second_look(each, [outcome for outcome, _ in timed]) for each, timed in executed]
+    looks = [each.second_look([outcome for outcome, _ in timed]) for each, timed in executed]
     numbers = iter(session.submit(look.request for look in looks if look is not None))
     looked = [(None, 0.0) if look is None else session.timed_outcome(next(numbers)) for look in looks]
     results = {}
     for (each, timed), (second, seconds) in zip(executed, looked, strict=True):
         try:
-            made = result(each, [outcome for outcome, _ in timed], session.profile, second)
+            made = each.result([outcome for outcome, _ in timed], session.profile, second)
         except Exception as error:
             made = VariantResult(Failed.internal(error))
         results[each.variant] = replace(made, seconds=seconds + sum(had for _, had in timed))

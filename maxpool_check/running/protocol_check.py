@@ -200,7 +200,7 @@ class ProtocolCheck:
                         if not isinstance(outcome, _EXECUTED):
                             fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
                             raise _Mistake("it has no outputs for a valid request", fix, MISSING)
-                        works, results[each.variant] = works or case, requests.result(each, [outcome], profile)
+                        works, results[each.variant] = works or case, each.result([outcome], profile)
                         _check_outputs(case, each.variant, results[each.variant].outcome)
                 elif profile.description.indices is not None or not each.variant.has_indices:
                     self._report(ProtocolStep(step, SKIPPED, each.not_executed.why))

@@ -1,14 +1,14 @@
-"""The requests that execute a case on a target, and what their outcomes mean for the case."""
+"""The requests that execute a case on a target."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.model import ACTIVATIONS_SINCE, maxpool_model
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import (
     Accepted,
@@ -16,23 +16,35 @@ from maxpool_check.results.outcomes import (
     Inferred,
     NotClaimed,
     NotExecuted,
-    Outcome,
     RefusedByTarget,
     Returned,
 )
-from maxpool_check.results.variants import GRAPH_VARIANTS, NHWC_MAXPOOL, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.target_names import parts_of as parts_of_name
+from maxpool_check.results.variants import (
+    GRAPH_VARIANTS,
+    NHWC_MAXPOOL,
+    NHWC_MAXPOOL_DTYPES,
+    OLDEST_OPSET,
+    OPTIMIZATION_OFF,
+    Variant,
+)
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.specification import Refused, Specification
-from maxpool_check.targets import nhwc_maxpool
-from maxpool_check.targets.conversion import converted
-from maxpool_check.targets.parts import cases, whole
-from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
+from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, parts_of
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile, smallest_request
 from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
+
+_NHWC_TITLE = "com.microsoft.NhwcMaxPool"
+_NHWC_ATTRIBUTES = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides")
+
+
+class _Unclaimed(NotExpressible):
+    """The target claims no document that means the same as that of the case."""
 
 
 def plan(
@@ -44,79 +56,58 @@ def plan(
     """
     plans = []
     for variant in case.variants(variants):
-        if variant.variation is NHWC_MAXPOOL and not nhwc_maxpool.has_operator(target.description):
+        if variant.variation is NHWC_MAXPOOL and not has_nhwc_maxpool(target.description):
             continue
         if not case.context.is_alone and variant in GRAPH_VARIANTS and OPTIMIZATION_OFF.name not in target.settings:
             # It is executed by default only where there is something to compare.
             continue
         try:
-            if variant.variation is NHWC_MAXPOOL:
-                parts = [nhwc_maxpool.planned(case, variant)]
-            elif variant.in_domain:
-                parts = [_in_domain(case, variant, target)]
-            else:
-                parts = [_translated(part, variant, target) for part in cases(case, variant.variation)]
-            if oracle is not None and len(parts) == 1:
-                parts = [_with_permitted(parts[0], oracle)]
-            plans.append(VariantPlan(case, variant, tuple(parts)))
+            parts = [_planned(part, variant, target) for part in parts_of(case, variant.variation)]
         except NotExpressible as error:
-            plans.append(VariantPlan(case, variant, not_executed=NotExecuted(str(error))))
-        except _Unclaimed as error:
-            plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
+            kind = NotClaimed if isinstance(error, _Unclaimed) else NotExecuted
+            plans.append(VariantPlan(case, variant, not_executed=kind(str(error))))
+            continue
+        if oracle is not None and len(parts) == 1:
+            parts = [_with_permitted(parts[0], oracle)]
+        plans.append(VariantPlan(case, variant, tuple(parts)))
     return plans
+
+
+def plan_unchanged(case: Case, variant: Variant, target: TargetProfile) -> VariantPlan:
+    """How a case is executed on a target that gets it as it is, in its own attributes and layout."""
+    described = target.description
+    request = Request(case.X.tensor(), variant.outputs, b"", case.attributes)
+    same_layout = [each for each in described.specs or () if SPECIFICATIONS[each].layout is case.specification.layout]
+    try:
+        _claimed(case, variant, request, same_layout, described.speaks)
+    except _Unclaimed as error:
+        return VariantPlan(case, variant, not_executed=NotClaimed(str(error)))
+    return VariantPlan(case, variant, (PlannedRequest(request, _unchanged(case, target)),))
+
+
+def has_nhwc_maxpool(target: TargetDescription) -> bool:
+    """Whether a target has com.microsoft.NhwcMaxPool: ONNX Runtime on the CPU, whose models no tool rewrites."""
+    match = parts_of_name(target.name)
+    runtime = RUNTIMES.get(match["name"]) if match else None
+    return target.provider == "CPUExecutionProvider" and runtime is not None and runtime.adapter == "onnxruntime"
 
 
 def _with_permitted(planned: PlannedRequest, oracle: GraphOracle) -> PlannedRequest:
     """The request with the outputs that the document permits, as the target would return them, if it has them so."""
-    names, returned = planned.request.outputs, planned.translation.returned
-    sets = [{name: returned(name, outputs[name]) for name in names} for outputs in oracle.permitted]
-    permitted = tuple(
-        {name: tensor for name, tensor in outputs.items() if tensor is not None}
-        for outputs in sets
-        if all(tensor is not None for tensor in outputs.values())
-    )
+    names, translation = planned.request.outputs, planned.translation
+    if "Indices" in names and translation.converts_indices:
+        return planned
+    permitted = tuple({name: translation.returned(each[name]) for name in names} for each in oracle.permitted)
     return replace(planned, request=replace(planned.request, permitted=permitted))
 
 
-def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:
-    """The second look that the outcomes of the requests of a variant call for, if they do."""
-    if not variant_plan.parts:
-        return None
-    part, outcome = _decisive(variant_plan, outcomes)
-    look = part.second_look
-    return look if look is not None and isinstance(outcome, look.after) else None
-
-
-def result(
-    variant_plan: VariantPlan, outcomes: Sequence[Outcome], target: TargetProfile, second: Outcome | None = None
-) -> VariantResult:
-    """The result of a variant from the outcomes of its requests, and of its second look if there was one."""
-    if variant_plan.not_executed is not None:
-        return VariantResult(variant_plan.not_executed)
-    part, outcome = _decisive(variant_plan, outcomes)
-    look = part.second_look
-    if look is not None and second is not None and isinstance(second, look.rules_out):
-        refusal = second if isinstance(second, RefusedByTarget) else outcome
-        assert isinstance(refusal, RefusedByTarget)
-        return VariantResult(NotExecuted(f"{look.reason}: {refusal.status}: {refusal.message}"))
-    own = [converted(*pair, target) for pair in zip(variant_plan.parts, outcomes, strict=True)]
-    part, outcome = _decisive(variant_plan, own)
-    if isinstance(outcome, Returned):
-        outputs = [each.outputs for each in own if isinstance(each, Returned)]
-        outcome = replace(outcome, outputs=whole(variant_plan.case, variant_plan.variant.variation, outputs))
-    return VariantResult(outcome, part.opset, part.translation.steps, part.request)
-
-
-def _decisive(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> tuple[PlannedRequest, Outcome]:
-    """The first request without outputs and its outcome; the last request if all have outputs."""
-    pairs = list(zip(variant_plan.parts, outcomes, strict=True))
-    return next((pair for pair in pairs if not isinstance(pair[1], Returned)), pairs[-1])
-
-
-def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
-    """A case in the language of the target. Raises ``NotExpressible``, and ``_Unclaimed``."""
-    description, dtype, variation = target.description, name_of(case.X.dtype), variant.variation
-    setting = None
+def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+    """The request for a case, or for a part of it. Raises ``NotExpressible``."""
+    if variant.variation is NHWC_MAXPOOL:
+        return _as_nhwc_maxpool(case, variant)
+    if variant.in_domain:
+        return _in_domain(case, variant, target)
+    description, variation, setting = target.description, variant.variation, None
     if variation is not None and variation.is_setting:
         if variation.name in target.settings:
             setting = variation.name
@@ -126,56 +117,148 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         raise NotExpressible("it computes no values that could depend on that")
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
-    if not case.context.is_alone:
-        return _with_claim(case, variant, _as_graph(case, case.context, variant, target, setting), target)
+    planned = (_translated if case.context.is_alone else _as_graph)(case, variant, target)
+    spec = None
+    if description.specs is not None:
+        spec = _claimed(case, variant, planned.request, description.specs, description.speaks)
+    return planned.with_request(setting=setting, spec=spec)
+
+
+def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+    """A case of MaxPool alone in the language of the target."""
+    described, dtype = target.description, name_of(case.X.dtype)
     graph = translate(
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
-        indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
-        counted=description.indices or "whole",
+        indices=variant.has_indices, language="onnx" if described.speaks == "attributes" else described.speaks,
+        counted=described.indices or "whole",
     )  # fmt: skip
     excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):
         raise NotExpressible(excluded)
-    request = Request(graph.input(case.X.tensor()), variant.outputs, b"", graph.attributes, setting)
-    if description.newest_opset is not None:
-        planned = _as_model(case, variant, graph, request, description.newest_opset)
-    else:
-        planned = _as_attributes(case, variant, graph, request, target)
-    return _with_claim(case, variant, planned, target)
+    request = Request(graph.input(case.X.tensor()), variant.outputs, b"", graph.attributes)
+    if described.newest_opset is not None:
+        return _as_model(case, variant, graph, request, described.newest_opset)
+    if variant.variation == OLDEST_OPSET:
+        raise NotExpressible("it is not executed with ONNX models")
+    if graph.activation is not None:
+        raise NotExpressible("it executes MaxPool alone, without an activation")
+    refused = isinstance(case.resolved, Refused)
+    if described.speaks == "attributes":
+        attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
+        if refused and isinstance(replace(case, attributes=attributes).resolved, Pooling):
+            raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
+        request = replace(request, attributes=attributes)
+    return PlannedRequest(replace(request, excluded=refused and target.name.is_released), graph)
 
 
-class _Unclaimed(ValueError):
-    """The target claims no document that means the same as that of the case."""
-
-
-def _with_claim(case: Case, variant: Variant, planned: PlannedRequest, target: TargetProfile) -> PlannedRequest:
-    """The request with the document that the target claims, if it says which it does. Raises :class:`_Unclaimed`."""
-    if target.description.specs is None:
-        return planned
-    return replace(
-        planned,
-        request=replace(
-            planned.request, spec=_claimed(case, variant, planned, target.description.specs, target.description.speaks)
-        ),
+def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
+    """A case of MaxPool alone as an ONNX model, with its activation as a node."""
+    dtype = name_of(case.X.dtype)
+    opset = opset_for(graph, dtype, case.policies, newest, indices=variant.has_indices)
+    if opset is None:
+        raise NotExpressible(f"no operator set up to {newest}, the newest it loads, means the same")
+    if variant.variation == OLDEST_OPSET:
+        usual, opset = opset, oldest_opset_for(graph, dtype, case.policies, opset, indices=variant.has_indices)
+        if opset is None:
+            raise NotExpressible(f"no older version of the operator than that of operator set {usual} means the same")
+        if graph.activation is not None and opset < ACTIVATIONS_SINCE[graph.activation.function]:
+            name = graph.activation.function.value
+            raise NotExpressible(f"operator set {opset} has its MaxPool, and another {name}")
+    request = replace(request, model=maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs))
+    if graph.activation is None:
+        return PlannedRequest(request, graph, opset)
+    look = SecondLook(
+        request, (RefusedByTarget,), (Returned, Inferred, Accepted), "it refuses the activation, not MaxPool"
     )
+    model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
+    return PlannedRequest(replace(request, model=model), graph, opset, look)
 
 
-def plan_unchanged(case: Case, variant: Variant, target: TargetProfile) -> VariantPlan:
-    """How a case is executed on a target that gets it as it is, in its own attributes and layout."""
-    layout, described = case.specification.layout, target.description
-    numbering = converted_from(case.resolved, described.indices)
-    same = Translation(case.attributes, case.entering.shape, layout, layout, numbering=numbering)
-    planned = PlannedRequest(Request(case.X.tensor(), variant.outputs, b"", case.attributes), same)
-    specs = [name for name in described.specs or () if name == case.spec or SPECIFICATIONS[name].layout is layout]
-    try:
-        _claimed(case, variant, planned, specs, described.speaks)
-    except _Unclaimed as error:
-        return VariantPlan(case, variant, not_executed=NotClaimed(str(error)))
-    return VariantPlan(case, variant, (planned,))
+def _as_graph(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+    """A graph of several nodes, in its own operator set."""
+    newest, context = target.description.graphs, case.context
+    if newest is None:
+        raise NotExpressible("it executes MaxPool alone, without other nodes")
+    if context.opset > newest:
+        raise NotExpressible(f"the newest operator set that it loads is {newest}, not {context.opset}")
+    if variant.variation == OLDEST_OPSET:
+        raise NotExpressible("a graph is executed in its own operator set")
+    if isinstance(case.resolved, Refused):
+        raise NotExpressible(f"its document excludes the graph: {case.resolved}")
+    excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
+    if excluded is not None:
+        raise NotExpressible(excluded)
+    model = case.model(variant.outputs)
+    request = Request(
+        case.X.tensor(), (*variant.outputs, *context.side_outputs), model.model, case.attributes,
+        more=model.inputs, feeds_input=not context.initializer,
+    )  # fmt: skip
+    return PlannedRequest(request, _unchanged(case, target), context.opset)
 
 
-def _claimed(case: Case, variant: Variant, planned: PlannedRequest, specs: Sequence[str], speaks: str) -> str:
+def _unchanged(case: Case, target: TargetProfile) -> Translation:
+    """The case as it is, of which the target may count Indices in another way."""
+    numbering = converted_from(case.resolved, target.description.indices)
+    return Translation.unchanged(case.specification, case.attributes, case.entering.shape, numbering=numbering)
+
+
+def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+    """A case in the operator domain of its own document, unchanged."""
+    document, resolved = case.specification, case.resolved
+    assert document.domain is not None
+    assert document.onnx is not None
+    domain, opset = document.domain, document.onnx.since
+    if not target.name.is_released or RUNTIMES[target.name.runtime].adapter not in ("onnxruntime", "javascript"):
+        # Others load such a model as well, and take the node for ONNX's.
+        raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
+    look = None
+    has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
+    if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
+        # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
+        smallest = smallest_request(opset, domain)
+        look = SecondLook(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
+    attributes = {
+        name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
+        for name, value in case.attributes.items()
+    }
+    model = maxpool_model(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
+    steps = (f"in the operator domain {domain}",)
+    unchanged = Translation.unchanged(document, attributes, case.X.shape, steps=steps)
+    return PlannedRequest(Request(case.X.tensor(), variant.outputs, model, attributes), unchanged, opset, look)
+
+
+def _as_nhwc_maxpool(case: Case, variant: Variant) -> PlannedRequest:
+    """A case as com.microsoft.NhwcMaxPool, ONNX Runtime's own operator for int8 and uint8 with the channels last.
+
+    It has no document, only a schema: names and types of MaxPool's attributes, and Y alone. The optimizer puts it in the place
+    of a MaxPool between Transposes, in any operator set and with its attributes unchanged; so a case is executed as this
+    operator where it means the same in all versions of MaxPool that have bytes. The document of com.ms.internal.nhwc, which
+    has other types, says nothing of it.
+    """
+    dtype, document = name_of(case.X.dtype), case.specification
+    if isinstance(case.resolved, Refused):
+        raise NotExpressible(f"{document.title} excludes the graph, and {_NHWC_TITLE} has no document")
+    graph = translate(document, case.attributes, dtype, case.X.shape, case.resolved, indices=False)
+    if graph.activation is not None:
+        raise NotExpressible(f"{_NHWC_TITLE} has no activation")
+    # They differ in a last window that begins in the end padding: dropped since version 22, where sizes are rounded up.
+    versions = [each for each in VERSIONS if set(NHWC_MAXPOOL_DTYPES) <= set(each.dtypes)]
+    meanings = [version.resolve(graph.attributes, dtype, graph.shape, case.policies) for version in versions]
+    sizes = {meaning.output_sizes for meaning in meanings if isinstance(meaning, Pooling)}
+    if graph.attributes.get("ceil_mode") and len(sizes) > 1:
+        raise NotExpressible(f"the versions of MaxPool differ here, and {_NHWC_TITLE} does not say whose it follows")
+    attributes = {name: value for name, value in graph.attributes.items() if name in _NHWC_ATTRIBUTES}
+    last = Layout.CHANNELS_LAST
+    transposed = "" if graph.source is last else f", X transposed to {last.value.replace('-', ' ')}, Y back"
+    steps = (*graph.steps, f"as {_NHWC_TITLE}{transposed}")
+    graph = replace(graph, attributes=attributes, shape=last.arranged(graph.shape), target=last, steps=steps)
+    domain, _, operator = _NHWC_TITLE.rpartition(".")
+    model = maxpool_model(1, attributes, dtype, graph.shape, variant.outputs, domain=domain, operator=operator)
+    return PlannedRequest(Request(graph.input(case.X.tensor()), variant.outputs, model, attributes), graph, 1)
+
+
+def _claimed(case: Case, variant: Variant, request: Request, specs: Sequence[str], speaks: str) -> str:
     """The document of the case if it is claimed, or the first claimed one by which the request means the same.
 
     That is: by which the outputs are judged alike. Raises :class:`_Unclaimed`.
@@ -183,7 +266,6 @@ def _claimed(case: Case, variant: Variant, planned: PlannedRequest, specs: Seque
     if case.spec in specs:
         return case.spec
     own: Oracle | Refused = case.oracle()
-    request = planned.request
     if isinstance(own, GraphOracle) and not case.context.is_alone:
         # Of a graph, documents differ in its MaxPool alone.
         own, request = own.plain, replace(request, X=own.X)
@@ -211,96 +293,3 @@ def _is_alike(own: Oracle | Refused, document: Specification, request: Request, 
     if isinstance(resolved, Refused):
         return isinstance(own, Refused) and own.is_open == resolved.is_open
     return isinstance(own, Oracle) and own.judges_alike(Oracle(request.X, resolved), indices=indices)
-
-
-def _as_attributes(
-    case: Case, variant: Variant, graph: Translation, request: Request, target: TargetProfile
-) -> PlannedRequest:
-    if variant.variation == OLDEST_OPSET:
-        raise NotExpressible("it is not executed with ONNX models")
-    if graph.activation is not None:
-        raise NotExpressible("it executes MaxPool alone, without an activation")
-    refused = isinstance(case.resolved, Refused)
-    if target.description.speaks == "attributes":
-        attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
-        if refused and isinstance(replace(case, attributes=attributes).resolved, Pooling):
-            raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
-        request = replace(request, attributes=attributes)
-    request = replace(request, excluded=refused and target.name.is_released)
-    return PlannedRequest(request, graph)
-
-
-def _as_graph(
-    case: Case, context: Context, variant: Variant, target: TargetProfile, setting: str | None
-) -> PlannedRequest:
-    """A graph of several nodes, in its own operator set."""
-    newest = target.description.graphs
-    if newest is None:
-        raise NotExpressible("it executes MaxPool alone, without other nodes")
-    if context.opset > newest:
-        raise NotExpressible(f"the newest operator set that it loads is {newest}, not {context.opset}")
-    if variant.variation == OLDEST_OPSET:
-        raise NotExpressible("a graph is executed in its own operator set")
-    if isinstance(case.resolved, Refused):
-        raise NotExpressible(f"its document excludes the graph: {case.resolved}")
-    excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
-    if excluded is not None:
-        raise NotExpressible(excluded)
-    model = case.model(variant.outputs)
-    request = Request(
-        case.X.tensor(), (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
-        more=model.inputs, feeds_input=not context.initializer,
-    )  # fmt: skip
-    layout = case.specification.layout
-    numbering = converted_from(case.resolved, target.description.indices)
-    same = Translation(case.attributes, case.entering.shape, layout, layout, numbering=numbering)
-    return PlannedRequest(request, same, context.opset)
-
-
-def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
-    dtype = name_of(case.X.dtype)
-    opset = opset_for(graph, dtype, case.policies, newest, indices=variant.has_indices)
-    if opset is None:
-        raise NotExpressible(f"no operator set up to {newest}, the newest it loads, means the same")
-    if variant.variation == OLDEST_OPSET:
-        usual, opset = opset, oldest_opset_for(graph, dtype, case.policies, opset, indices=variant.has_indices)
-        if opset is None:
-            raise NotExpressible(f"no older version of the operator than that of operator set {usual} means the same")
-        if graph.activation is not None and opset < ACTIVATIONS_SINCE[graph.activation.function]:
-            name = graph.activation.function.value
-            raise NotExpressible(f"operator set {opset} has its MaxPool, and another {name}")
-    alone = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs)
-    request = replace(request, model=alone)
-    if graph.activation is None:
-        return PlannedRequest(request, graph, opset)
-    look = SecondLook(
-        request, (RefusedByTarget,), (Returned, Inferred, Accepted), "it refuses the activation, not MaxPool"
-    )
-    model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
-    return PlannedRequest(replace(request, model=model), graph, opset, look)
-
-
-def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
-    """A case in the operator domain of its own document, unchanged. Raises ``NotExpressible``."""
-    document = case.specification
-    assert document.domain is not None
-    assert document.onnx is not None
-    domain, opset = document.domain, document.onnx.since
-    if not target.name.is_released or RUNTIMES[target.name.runtime].adapter not in ("onnxruntime", "javascript"):
-        # Others load such a model as well, and take the node for ONNX's.
-        raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
-    look = None
-    resolved = case.resolved
-    has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
-    if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
-        # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
-        smallest = smallest_request(opset, domain)
-        look = SecondLook(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
-    attributes = {
-        name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
-        for name, value in case.attributes.items()
-    }
-    model = maxpool_model(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
-    layout, steps = document.layout, (f"in the operator domain {domain}",)
-    unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
-    return PlannedRequest(Request(case.X.tensor(), variant.outputs, model, attributes), unchanged, opset, look)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,6 +40,16 @@ class Translation:
     numbering: Numbering | None = None
     steps: tuple[str, ...] = ()
 
+    @classmethod
+    def unchanged(cls, document: Specification, attributes: Attributes, shape: Shape, **others: Any) -> "Translation":
+        """A case as it is, for a runtime that takes the layout of its document."""
+        return cls(attributes, shape, document.layout, document.layout, **others)
+
+    @property
+    def converts_indices(self) -> bool:
+        """Whether Indices of the runtime are not those of the case in another layout."""
+        return self.numbering is not None or self.index_dtype != "int64"
+
     def input(self, X: np.ndarray) -> np.ndarray:
         """X as the runtime takes it."""
         if X.ndim < 3 or (self.source is self.target and not self.crop):
@@ -63,10 +73,8 @@ class Translation:
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
 
-    def returned(self, name: str, tensor: np.ndarray) -> np.ndarray | None:
-        """An output of the case as the runtime returns it, of which :meth:`output` makes it; None where Indices are converted."""
-        if name == "Indices" and (self.numbering is not None or self.index_dtype != "int64"):
-            return None
+    def returned(self, tensor: np.ndarray) -> np.ndarray:
+        """An output of the case as the runtime returns it, of which :meth:`output` makes it, where no Indices are converted."""
         if self.source is self.target or tensor.ndim < 3:
             return tensor
         return np.ascontiguousarray(self.target.from_core(self.source.to_core(tensor)))
@@ -102,7 +110,7 @@ def translate(
     # A runtime of maxpool2d takes a TFLite model, which has a window and strides only.
     elif language == document.name != "xmos-maxpool2d":
         # Indices have the dtype that the runtime gives them.
-        graph = Translation(attributes, shape, document.layout, document.layout)
+        graph = Translation.unchanged(document, attributes, shape)
     elif isinstance(resolved, Refused):
         raise NotExpressible(
             f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"

@@ -19,7 +19,7 @@ from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS, WITH_INDICES, Y_ONLY
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.requests import plan, result
+from maxpool_check.targets.requests import plan
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.worker.messages import DTYPES
 from tests.conftest import shipped
@@ -137,7 +137,7 @@ def check_answers(case, indices, data):
             Returned({name: array(data, *shapes) for name in planned.variant.outputs[: data.draw(st.integers(0, 2))]})
             for _ in planned.requests
         ]
-        results[planned.variant] = result(planned, outcomes, target).outcome
+        results[planned.variant] = planned.result(outcomes, target).outcome
     for judgement in judge(oracle, results).values():
         assert judgement.verdict.value != "error", judgement.traceback
 

@@ -18,7 +18,6 @@ from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import CaseRun, executions, judged_case
-from maxpool_check.targets import requests
 from maxpool_check.targets.plans import VariantResult
 from tests.mutants.in_process import tasks
 
@@ -62,7 +61,7 @@ def test_a_wrong_kernel_gets_its_name(name):
     for number, task in enumerate(sample):
         case, oracle, plans = task.case, task.oracle, task.plans
         results = {
-            plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], kernel_profile())
+            plan.variant: plan.result([outcome(adapter, each) for each in plan.requests], kernel_profile())
             for plan in plans
         }
         judgements = judge(oracle, {variant: each.outcome for variant, each in results.items()})

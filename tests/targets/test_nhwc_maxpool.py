@@ -7,7 +7,10 @@ import pytest
 from maxpool_check.corpus.collection import collect
 from maxpool_check.graphs.model import build
 from maxpool_check.results.variants import variant_named
-from maxpool_check.targets.nhwc_maxpool import planned
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.requests import plan
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 from tests.conftest import CASES, run_record
 
 VARIANT = "y-only-nhwc-maxpool"
@@ -67,7 +70,9 @@ def test_the_node_has_the_attributes_of_both_operators(tmp_path):
     (tmp_path / "bytes.yaml").write_text(CORPUS)
 
     case = collect([tmp_path / "bytes.yaml"]).cases[0]
-    model = onnx.load_from_string(planned(case, variant_named(VARIANT)).request.model)
+    with TargetSession(Target(parse("onnxruntime"))) as session:
+        (planned,) = plan(case, [variant_named(VARIANT)], session.profile)
+    model = onnx.load_from_string(planned.requests[0].model)
     (node,) = model.graph.node
     assert (node.domain, node.op_type, list(node.output)) == ("com.microsoft", "NhwcMaxPool", ["Y"])
     assert {attribute.name for attribute in node.attribute} == {"kernel_shape", "pads"}

@@ -17,7 +17,7 @@ from maxpool_check.targets.launching import adapter, shown
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request
-from maxpool_check.targets.requests import plan, result
+from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import KERNELS, eventually, living
@@ -230,7 +230,7 @@ def test_outputs_of_another_provider_are_an_error_and_no_verdict(tmp_path):
         profile = replace(session.profile, description=description)
         (each,) = plan(case, [Y_ONLY], profile)
         outcomes = [session.outcome(number) for number in session.submit(each.requests)]
-        outcome = result(each, outcomes, profile).outcome
+        outcome = each.result(outcomes, profile).outcome
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")
 
 

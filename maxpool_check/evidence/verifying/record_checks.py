@@ -27,7 +27,7 @@ from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import FailureBudget, TargetResult
 from maxpool_check.running.run import contradicted, day_of
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.targets import nhwc_maxpool
+from maxpool_check.targets.requests import has_nhwc_maxpool
 from maxpool_check.words import plural
 
 _MOST_SHOWN = 100  # characters of a value
@@ -176,7 +176,7 @@ class _Rechecking:
             (target.name, each.name)
             for target in self._header.targets
             for each in case.variants(self._selected)
-            if each.variation is not NHWC_MAXPOOL or nhwc_maxpool.has_operator(target)
+            if each.variation is not NHWC_MAXPOOL or has_nhwc_maxpool(target)
         ]
         found = [(each.target, each.variant) for each in stored]
         for target, variant in dict.fromkeys([*expected, *found]) if found != expected else ():
