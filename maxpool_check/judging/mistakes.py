@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -71,52 +72,64 @@ def _windows(geometry: Geometry) -> tuple[tuple[object, ...], ...]:
 
 
 def _mistakes(axes: Geometry, placement: Placement | None) -> _Geometries:
-    if placement is not None and placement.is_same:
-        yield from _same_mistakes(axes, placement)
-    elif placement is not None:
-        if placement.auto_pad is AutoPad.EXPLICIT:
-            yield from _pad_mistakes(axes, placement)
-        yield from _rounding_mistakes(axes, placement)
-    yield from _changed(DivergenceKind.DILATION_IGNORED, axes, placement, dilation=[1] * len(axes))
-    for kind, name in (
-        (DivergenceKind.DILATION_AXES_EXCHANGED, "dilation"),
-        (DivergenceKind.STRIDES_AXES_EXCHANGED, "stride"),
-        (DivergenceKind.KERNEL_AXES_EXCHANGED, "kernel"),
+    kind, changed, values = DivergenceKind, partial(_changed, axes, placement), _values(axes)
+    if placement is not None:
+        yield from _same_mistakes(axes, placement) if placement.is_same else _pad_mistakes(axes, placement)
+    yield from changed(kind.DILATION_IGNORED, dilation=[1] * len(axes))
+    for exchanged, name in (
+        (kind.DILATION_AXES_EXCHANGED, "dilation"),
+        (kind.STRIDES_AXES_EXCHANGED, "stride"),
+        (kind.KERNEL_AXES_EXCHANGED, "kernel"),
     ):
         for order in _orders(axes):
-            yield from _changed(kind, axes, placement, **{name: [getattr(axes[i], name) for i in order]})
-    for kind, name in (
-        (DivergenceKind.DILATION_OF_FIRST_AXIS, "dilation"),
-        (DivergenceKind.STRIDE_OF_FIRST_AXIS, "stride"),
-    ):
-        yield from _changed(kind, axes, placement, **{name: [getattr(axes[0], name)] * len(axes)})
-    kernels = [axis.kernel for axis in axes]
-    yield from _changed(DivergenceKind.STRIDE_IGNORED, axes, placement, stride=[1] * len(axes))
-    yield from _changed(DivergenceKind.STRIDE_IS_KERNEL, axes, placement, stride=kernels)
-    yield from _changed(DivergenceKind.KERNEL_ONE_SHORT, axes, placement, kernel=[max(1, k - 1) for k in kernels])
+            yield from changed(exchanged, **{name: [values[name][i] for i in order]})
+    yield from changed(kind.DILATION_OF_FIRST_AXIS, dilation=values["dilation"][:1] * len(axes))
+    yield from changed(kind.STRIDE_OF_FIRST_AXIS, stride=values["stride"][:1] * len(axes))
+    yield from changed(kind.STRIDE_IGNORED, stride=[1] * len(axes))
+    yield from changed(kind.STRIDE_IS_KERNEL, stride=values["kernel"])
+    yield from changed(kind.KERNEL_ONE_SHORT, kernel=[max(1, k - 1) for k in values["kernel"]])
     for shift in (1, -1):
-        yield from _changed(DivergenceKind.WINDOWS_SHIFTED, axes, None, begin=[axis.begin + shift for axis in axes])
+        yield from _changed(axes, None, kind.WINDOWS_SHIFTED, begin=[begin + shift for begin in values["begin"]])
     yield (
-        DivergenceKind.DILATION_PHASE_LOST,
+        kind.DILATION_PHASE_LOST,
         tuple(_FromTheBorder(**vars(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
     )
 
 
+def _pad_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
+    kind, changed, values = DivergenceKind, partial(_changed, axes, placement), _values(axes)
+    begins, ends = values["begin"], values["end"]
+    if placement.auto_pad is AutoPad.EXPLICIT:
+        pads = [*begins, *ends]
+        yield from changed(kind.PADS_BEGIN_END_EXCHANGED, begin=ends, end=begins)
+        yield from changed(kind.PADS_IGNORED, begin=[0] * len(axes), end=[0] * len(axes))
+        yield from changed(kind.PADS_INTERLEAVED, begin=pads[::2], end=pads[1::2])
+        for order in _orders(axes):
+            exchanged = {name: [values[name][i] for i in order] for name in ("begin", "end")}
+            yield from changed(kind.PADS_AXES_EXCHANGED, **exchanged)
+    # If rounding down and dropping the last window give the same, the smaller mistake comes first.
+    for rounding in (rules.clipped_ceil_output, rules.ceil_output, rules.floor_output):
+        if rounding is not placement.rounding:
+            floor = rules.floor_output in (rounding, placement.rounding)
+            mistake = kind.CEIL_FLOOR_EXCHANGED if floor else kind.CEIL_CLIP_EXCHANGED
+            yield from _placed(mistake, axes, replace(placement, rounding=rounding))
+
+
+def _values(axes: Geometry) -> dict[str, list[int]]:
+    return {name: [getattr(axis, name) for axis in axes] for name in ("kernel", "stride", "dilation", "begin", "end")}
+
+
 def _orders(axes: Geometry) -> list[tuple[int, ...]]:
-    """Orders of the axes, the reverse first; all of them for up to four axes."""
-    reverse = tuple(reversed(range(len(axes))))
+    """Orders of the axes, the reverse first; all of them but the right one for up to four axes."""
     others = itertools.permutations(range(len(axes))) if len(axes) <= 4 else ()
-    return [reverse, *(order for order in others if order != tuple(range(len(axes))))]
+    return [tuple(range(len(axes)))[::-1], *itertools.islice(others, 1, None)]
 
 
-def _changed(kind: DivergenceKind, axes: Geometry, placement: Placement | None, **values: Sequence[int]) -> _Geometries:
+def _changed(axes: Geometry, placement: Placement | None, kind: DivergenceKind, **values: Sequence[int]) -> _Geometries:
     """Other values of some fields, one per axis: with the output size and padding that follow, and for the taps alone."""
-    if all(list(new) == [getattr(axis, name) for axis in axes] for name, new in values.items()):
-        # Most poolings lack most attributes.
-        yield kind, axes
-        return
     changed = tuple(replace(axis, **{name: values[name][i] for name in values}) for i, axis in enumerate(axes))
-    if placement is not None:
+    # Most poolings lack most attributes.
+    if placement is not None and changed != axes:
         yield from _placed(kind, changed, placement)
     yield kind, changed
 
@@ -125,27 +138,6 @@ def _placed(kind: DivergenceKind, axes: Geometry, placement: Placement) -> _Geom
     """The axes with the output size and padding that a placement gives them."""
     with suppress(NoWindow):
         yield kind, tuple(placement.axis(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in axes)
-
-
-def _pad_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
-    begins, ends = [axis.begin for axis in axes], [axis.end for axis in axes]
-    pads = [*begins, *ends]
-    yield from _changed(DivergenceKind.PADS_BEGIN_END_EXCHANGED, axes, placement, begin=ends, end=begins)
-    none = [0] * len(axes)
-    yield from _changed(DivergenceKind.PADS_IGNORED, axes, placement, begin=none, end=none)
-    yield from _changed(DivergenceKind.PADS_INTERLEAVED, axes, placement, begin=pads[::2], end=pads[1::2])
-    for order in _orders(axes):
-        begin, end = [begins[i] for i in order], [ends[i] for i in order]
-        yield from _changed(DivergenceKind.PADS_AXES_EXCHANGED, axes, placement, begin=begin, end=end)
-
-
-def _rounding_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
-    # If rounding down and dropping the last window give the same, the smaller mistake comes first.
-    for rounding in (rules.clipped_ceil_output, rules.ceil_output, rules.floor_output):
-        if rounding is not placement.rounding:
-            floor = rules.floor_output in (rounding, placement.rounding)
-            kind = DivergenceKind.CEIL_FLOOR_EXCHANGED if floor else DivergenceKind.CEIL_CLIP_EXCHANGED
-            yield from _placed(kind, axes, replace(placement, rounding=rounding))
 
 
 def _same_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
@@ -195,81 +187,73 @@ def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
     if not wrong.any() or (wrong.sum() == 1 and match.inside[wrong].all()):
         # A single wrong cell in the window says nothing about the numbering.
         return []
-    return [
-        Cause(kind=kind, output="Indices", cells=numbers.size)
-        for kind in _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
-    ]
+    kinds = _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
+    return [Cause(kind=kind, output="Indices", cells=numbers.size) for kind, fits in kinds.items() if fits]
 
 
 def changes_numbers(oracle: Oracle, kind: DivergenceKind) -> bool:
     """Whether a mistake in the numbering would change the right Indices of a case."""
-    kinds = {each for each, _ in _numberings(oracle.core.shape, oracle.pooling, several=True)}
-    numbers = oracle.pooled.Indices
-    return kind in kinds and numbers is not None and kind not in _fitting_kinds(oracle, numbers, several=True)
+    assert oracle.pooled.Indices is not None
+    return _fitting_kinds(oracle, oracle.pooled.Indices, several=True).get(kind) is False
 
 
-def _fitting_kinds(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> list[DivergenceKind]:
+def _fitting_kinds(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> dict[DivergenceKind, bool]:
+    """The mistakes that there can be in the numbering, and whether they explain these Indices."""
     chosen = list(oracle.choices)
     if oracle.pooling.policies.tie is Tie.ANY:
         chosen += [oracle.last, oracle.column_first]
-    kinds: list[DivergenceKind] = []
+    kinds: dict[DivergenceKind, bool] = {}
     for kind, number in _numberings(oracle.core.shape, oracle.pooling, several=several):
-        if kind not in kinds:
-            explained = oracle.pooled.empty.copy()
-            for cells in chosen:
-                explained |= numbers == number(np.maximum(cells, 0))
-            kinds += [kind] if explained.all() else []
+        if not kinds.get(kind):
+            explained = [numbers == number(np.maximum(cells, 0)) for cells in chosen]
+            kinds[kind] = bool(np.logical_or.reduce([oracle.pooled.empty, *explained]).all())
     return kinds
 
 
 def _numberings(shape: tuple[int, ...], pooling: Pooling, *, several: bool) -> _Numberings:
     """Wrong numbers of row-major positions in N x C x D1 x ... x Dn."""
-    numbering, rank = pooling.numbering, len(shape)
+    numbering = pooling.numbering
 
-    def by(**changes: object) -> Callable[[np.ndarray], np.ndarray]:
-        other = replace(numbering, **changes)  # type: ignore[arg-type]
-        return lambda cells: other.number(cells, shape)
+    def by(kind: DivergenceKind, **changes: Any) -> tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]:
+        return kind, partial(replace(numbering, **changes).number, shape=shape)
 
-    by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
     if numbering.axis != 2:
-        yield DivergenceKind.INDICES_PLANE_RELATIVE, by(axis=2)
-    yield (
-        DivergenceKind.INDICES_STORAGE_ORDER,
-        by(storage_order=StorageOrder.ROW_MAJOR if by_columns else StorageOrder.COLUMN_MAJOR),
-    )
+        yield by(DivergenceKind.INDICES_PLANE_RELATIVE, axis=2)
+    other = next(order for order in StorageOrder if order is not numbering.storage_order)
+    yield by(DivergenceKind.INDICES_STORAGE_ORDER, storage_order=other)
     if numbering.layout is Layout.CHANNELS_FIRST:
-        yield DivergenceKind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
+        yield by(DivergenceKind.INDICES_NHWC_FLAT, layout=Layout.CHANNELS_LAST)
     # Counting from an axis inside the plane gives few numbers, so that a single cell agrees by chance.
-    for axis in range(rank if several else 2):
+    for axis in range(len(shape) if several else 2):
         if axis not in (2, numbering.axis):
-            yield DivergenceKind.INDICES_MODULO_AXIS, by(axis=axis)
+            yield by(DivergenceKind.INDICES_MODULO_AXIS, axis=axis)
     yield from _flattened(shape, pooling.geometry, numbering)
 
 
 def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering) -> _Numberings:
     """Positions computed with other sizes: those of the padded tensor, or of other axes."""
-    spatial = range(len(geometry))
-    right = tuple(reversed(spatial)) if numbering.storage_order is StorageOrder.COLUMN_MAJOR else tuple(spatial)
+    spatial = tuple(range(len(geometry)))
+    right = spatial[::-1] if numbering.storage_order is StorageOrder.COLUMN_MAJOR else spatial
+    none = [0] * len(geometry)
 
     def number(
         order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
     ) -> np.ndarray:
         batch, channel, *position = coordinates(cells, shape)
+        result = (batch * shape[1] + channel) * plane
         offset = np.zeros(cells.shape, np.int64)
         for axis, extent in zip(order, extents, strict=True):
             offset = offset * extent + position[axis] + shifts[axis]
-        result: np.ndarray = (batch * shape[1] + channel) * plane + offset
+        result = result + offset
         return result % numbering.bound(shape) if numbering.axis else result
 
     begins = [max(0, axis.begin) for axis in geometry]
     extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
     plane, padded = math.prod(shape[2:]), math.prod(extents)
-    in_order = [extents[axis] for axis in right]
-    none = [0] * len(geometry)
-    for shifts, plane_size in itertools.product((begins, none), (padded, plane, 0)):
-        if padded != plane:
-            yield DivergenceKind.INDICES_IN_PADDED_TENSOR, partial(number, right, in_order, shifts, plane_size)
+    for shifts, size in itertools.product((begins, none), (padded, plane, 0) if padded != plane else ()):
+        in_padded = partial(number, right, [extents[axis] for axis in right], shifts, size)
+        yield DivergenceKind.INDICES_IN_PADDED_TENSOR, in_padded
     for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
         if len(geometry) <= 3 and (order != sizes or order not in (right, right[::-1])):
-            values = [shape[2 + axis] for axis in sizes]
-            yield DivergenceKind.INDICES_AXES_SWAPPED, partial(number, order, values, none, plane)
+            in_other_axes = partial(number, order, [shape[2 + axis] for axis in sizes], none, plane)
+            yield DivergenceKind.INDICES_AXES_SWAPPED, in_other_axes
