@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _TYPES = {
     "object": "a map", "array": "a list", "string": "text", "integer": "an integer", "number": "a number",
-    "boolean": "true or false",
+    "boolean": "true or false", "null": "null",
 }  # fmt: skip
 
 

@@ -19,10 +19,9 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, Outcome, Returned, TimedOut
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.mistakes import in_ready
 from maxpool_check.targets.plans import VariantPlan
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.protocol import Request, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import Request, in_ready, outcome_of, parsed, text_of
 from maxpool_check.targets.requests import plan_unchanged
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target, TargetProfile

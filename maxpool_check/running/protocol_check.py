@@ -24,11 +24,10 @@ from maxpool_check.specifications import specification
 from maxpool_check.specifications.roles import Role, attributes_for
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import requests
-from maxpool_check.targets.mistakes import in_message, in_ready, quoted, unknown_in_ready
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.plans import VariantPlan, VariantResult
 from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.protocol import outcome_of, parsed
+from maxpool_check.targets.protocol import in_message, in_ready, outcome_of, parsed, quoted, unknown_in_ready
 from maxpool_check.targets.target import Target, TargetProfile
 from maxpool_check.words import plural
 

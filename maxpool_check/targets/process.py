@@ -15,8 +15,7 @@ from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.targets.launching import launch, shown
-from maxpool_check.targets.mistakes import about_line
-from maxpool_check.targets.protocol import MOST_BYTES, Request, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import MOST_BYTES, Request, about_line, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0

@@ -1,4 +1,4 @@
-"""The messages to and from a worker, as JSON objects: ``docs/kernel.md`` describes the protocol.
+"""The messages to and from a worker, as JSON objects, and mistakes in those of programs: ``docs/kernel.md`` describes the protocol.
 
 A worker of the tool may get the digests of ``permitted`` outputs, and says with ``match`` which of them it returns.
 """
@@ -7,17 +7,24 @@ import base64
 import codecs
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from maxpool_check import inert
+from maxpool_check.corpus.problems import Structure, describe
+from maxpool_check.corpus.schema import read_schema
 from maxpool_check.results.details import InferredOutput
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.targets.mistakes import in_inferred, in_message
-from maxpool_check.targets.worker.messages import decode, described_tensor, digest, encode
+from maxpool_check.results.variants import VARIATIONS
+from maxpool_check.specifications import documents
+from maxpool_check.targets.languages import LANGUAGES
+from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode, described_tensor, digest, encode
 
 MOST_BYTES = 2**30
 """The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
@@ -26,6 +33,29 @@ ON_STDOUT = "expected a JSON object on each line of stdout; whatever else the pr
 
 MOST_TEXT = 4096
 """The most characters that are kept of a message of a program."""
+
+SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check protocol check' tries it"
+"""Where a user finds what is right."""
+
+_MOST_QUOTED = 200
+"""The most characters of a line that are quoted."""
+
+_DEEPEST = 8
+"""How deep ``session_options`` may be nested, so that reports can show them."""
+
+_MESSAGES = ("result", "shapes", "accepted", "refusal", "unable", "failed")
+_SCHEMAS = {
+    kind: read_schema(
+        Path(__file__).with_name("protocol.schema.json"),
+        kind,
+        dtypes=list(DTYPES),
+        dtypes_or_null=[*DTYPES, None],
+        languages=["attributes", "model", *(name for name in LANGUAGES if name != "onnx")],
+        settings=[*(variation.name for variation in VARIATIONS if variation.is_setting), ORIGINAL],
+    )
+    for kind in ("ready", *_MESSAGES)
+}
+_STRUCTURES = {kind: Structure(schema) for kind, schema in _SCHEMAS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +145,9 @@ def _outcome(message: Mapping[str, Any], number: int, permitted: Sequence[Mappin
             outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
             return Returned(outputs, message.get("provider"))
         case "shapes":
-            return Inferred({name: _inferred(output) for name, output in message["outputs"].items()})
+            if mistake := in_message(message, number):
+                raise ValueError(mistake)
+            return Inferred(msgspec.convert(message["outputs"], dict[str, InferredOutput]))
         case "accepted":
             return Accepted()
         case "refusal":
@@ -125,14 +157,6 @@ def _outcome(message: Mapping[str, Any], number: int, permitted: Sequence[Mappin
         case "failed":
             return Failed(text_of(message["message"]))
     raise ValueError("another type")
-
-
-def _inferred(output: Mapping[str, Any]) -> InferredOutput:
-    mistake = in_inferred(output)
-    if mistake:
-        raise ValueError(mistake)
-    shape = output["shape"]
-    return InferredOutput(dtype=output["dtype"], shape=None if shape is None else tuple(shape))
 
 
 def text_of(message: object) -> str:
@@ -154,13 +178,13 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _not_json(text)
 
 
-def without_surrogates(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """A JSON value with halves of surrogate pairs as escapes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {without_surrogates(name): without_surrogates(entry) for name, entry in value.items()}
-    return [without_surrogates(entry) for entry in value] if isinstance(value, list) else value
+        return {_without_surrogates(name): _without_surrogates(entry) for name, entry in value.items()}
+    return [_without_surrogates(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _where(error: json.JSONDecodeError) -> str:
@@ -185,7 +209,7 @@ def parsed(line: bytes, expected: str = ON_STDOUT) -> dict[str, Any]:
         message = json.loads(text, parse_constant=_not_json, parse_float=_finite)
         if b"\\ud" in line or b"\\uD" in line:
             # Half of a surrogate pair is no text: neither a record nor a report could hold it.
-            message = without_surrogates(message)
+            message = _without_surrogates(message)
     except RecursionError as error:
         raise ValueError("a line is nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -198,3 +222,79 @@ def parsed(line: bytes, expected: str = ON_STDOUT) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise ValueError(f"a line is not a JSON object; {expected}")
     return message
+
+
+def quoted(line: bytes) -> str:
+    """The beginning of a line of a program, inert, and its length where that is not all."""
+    text = inert.line(line[: 4 * _MOST_QUOTED].decode(errors="backslashreplace"))
+    if len(line) <= 4 * _MOST_QUOTED and len(text) <= _MOST_QUOTED:
+        return text or "an empty line"
+    return f"{text[:_MOST_QUOTED]}... ({len(line)} bytes)"
+
+
+def about_line(line: bytes) -> str:
+    """What follows a message on a line that breaks the protocol: the line, and where to read what is right."""
+    return f"; its line: {quoted(line)}; {SEE}"
+
+
+def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The mistakes in a ``ready`` line: each key, and what is wrong with its value."""
+    for path, key, text in _STRUCTURES["ready"].mistakes(message):
+        yield (_path(path, key) or "ready"), text
+    specs, level = message.get("specs"), [message.get("session_options")]
+    for name in specs if isinstance(specs, list) else ():
+        try:
+            documents(name) if isinstance(name, str) else None
+        except ValueError as error:
+            yield "specs", str(error)
+    for _ in range(_DEEPEST + 1):
+        nested = [
+            value.values() if isinstance(value, dict) else value for value in level if isinstance(value, (dict, list))
+        ]
+        level = [entry for entries in nested for entry in entries]
+    if nested:
+        yield "session_options", f"session_options is nested more than {_DEEPEST} deep"
+
+
+def unknown_in_ready(message: Mapping[str, Any]) -> dict[str, str]:
+    """The keys of a ``ready`` line that the protocol does not have, which are ignored, each with the nearest that it has."""
+    known = _SCHEMAS["ready"]["properties"]
+    return {key: "".join(get_close_matches(key, known, 1)) for key in message if key not in known}
+
+
+def in_message(message: Mapping[str, Any], number: int) -> str:
+    """What is wrong with a message about the request of this ``id``; empty if nothing is."""
+    identity, kind = message.get("id"), message.get("type")
+    # To Python, true equals 1.
+    if isinstance(identity, bool) or identity != number:
+        found = f"is {inert.dumps(identity)}" if "id" in message else "is missing"
+        return f"'id' {found}; expected {number}, the id of the request"
+    if kind not in _MESSAGES:
+        found = f"is {inert.dumps(kind)[:_MOST_QUOTED]}" if "type" in message else "is missing"
+        return f"'type' {found}; expected {', '.join(_MESSAGES)}"
+    for path, key, text in _STRUCTURES[kind].mistakes(message):
+        return f"'{_path(path, key)}': {text}" if path or key else text
+    tensors = message["outputs"].items() if kind == "result" else ()
+    return next((f"'outputs.{name}': {text}" for name, tensor in tensors if (text := _in_tensor(tensor))), "")
+
+
+def _in_tensor(tensor: Mapping[str, Any]) -> str:
+    """What is wrong with a tensor whose structure is right; empty if nothing is."""
+    dtype, shape, data = tensor["dtype"], tensor["shape"], tensor["data"]
+    try:
+        found = len(base64.b64decode(data, validate=True))
+    except ValueError as error:
+        return f"'data' is not base64 ({error}): {describe(data)}"
+    expected = math.prod(shape) * (2 if dtype == "bfloat16" else np.dtype(dtype).itemsize)
+    if found != expected:
+        return f"'data' has {found} bytes; {dtype} of the shape {shape} has {expected}"
+    try:
+        decode(dict(tensor))
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
+def _path(path: Sequence[str | int], key: str | None) -> str:
+    words = [*path, *([key] if key is not None else [])]
+    return "".join(f"[{word}]" if isinstance(word, int) else f".{word}" for word in words).lstrip(".")

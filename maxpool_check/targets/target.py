@@ -22,10 +22,9 @@ from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, pyth
 from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.launching import adapter, javascript_adapter
-from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, RefusesOptions, Worker
-from maxpool_check.targets.protocol import Request, text_of
+from maxpool_check.targets.protocol import SEE, Request, in_ready, text_of
 from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
