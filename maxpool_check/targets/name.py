@@ -20,8 +20,8 @@ from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
-_TAKES_MODELS = ("onnxruntime", "onnx")
-"""The adapters of runtimes that execute models as they are, without optimizations of their own."""
+_TAKES_MODELS = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx")]
+"""The runtimes that execute models as they are, without optimizations of their own."""
 
 
 class BadTarget(ValueError):
@@ -62,7 +62,7 @@ class TargetName:
     @property
     def is_released(self) -> bool:
         """Whether it is a runtime with released versions, not a user's kernel."""
-        return self.function is None and self.program is None and self.outputs is None
+        return self.runtime in RUNTIMES
 
     def __str__(self) -> str:
         return self.text
@@ -136,25 +136,23 @@ def parse(text: str) -> TargetName:
         elif text.endswith(RECORD_SUFFIXES):
             hint = "; it is a record, of which 'compare' takes two"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
-    version, options = _version_and_options(match, text)
-    return TargetName(text, runtime, version, match["provider"], options)
+    return TargetName(text, runtime, match["version"], match["provider"], _options(match, text))
 
 
-def _version_and_options(match: re.Match[str], text: str) -> tuple[str | None, dict[str, str]]:
-    """The version and the options of a match of the pattern; ``text`` is the name to show."""
+def _options(match: re.Match[str], text: str) -> dict[str, str]:
+    """The options of a match of the pattern, whose version is checked; ``text`` is the name to show."""
     version = match["version"]
-    if version is not None:
-        try:
-            Version(version)
-        except ValueError as error:  # InvalidVersion, or a number of thousands of digits
-            raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
+    try:
+        Version(version or "1")
+    except ValueError as error:  # InvalidVersion, or a number of thousands of digits
+        raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
     try:
         options = dict(parse_qsl(match["options"], strict_parsing=True)) if match["options"] else {}
     except ValueError as error:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
     if version is not None and "python" in options:
         raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
-    return version, options
+    return options
 
 
 def _parse_transform(text: str) -> TargetName:
@@ -164,12 +162,11 @@ def _parse_transform(text: str) -> TargetName:
     if not runtime_text or not match or match["provider"]:
         form = "transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME[==VERSION][@PROVIDER]"
         raise BadTarget(f"'{text}' is not {form}{'' if runtime_text else ': it has no :on:RUNTIME'}")
-    tool = match["name"]
+    tool, options = match["name"], _options(match, text)
     if tool not in TOOLS:
         raise BadTarget(f"unknown tool '{tool}'{nearest(tool, TOOLS)}; it may be {', '.join(TOOLS)}")
-    version, options = _version_and_options(match, text)
     known = TOOLS[tool].options
-    for name in [option for option in options if option != "python"]:
+    for name in sorted(options.keys() - {"python"}):
         if name not in known:
             raise BadTarget(f"unknown option {name}; {tool} has {', '.join((*known, 'python'))}")
         if options[name] not in known[name]:
@@ -177,21 +174,28 @@ def _parse_transform(text: str) -> TargetName:
     if len(options.keys() & known.keys()) > 1:
         raise BadTarget(f"{tool} takes only one of {', '.join(known)}")
     runtime = parse(runtime_text)
-    takes_models = [name for name, each in RUNTIMES.items() if each.adapter in _TAKES_MODELS]
-    if runtime.tool is not None or runtime.runtime not in takes_models:
-        raise BadTarget(f"'{runtime_text}' cannot run the models of a tool; it may be {', '.join(takes_models)}")
-    return replace(runtime, text=text, tool=ToolName(tool, version, options))
+    if runtime.tool is not None or runtime.runtime not in _TAKES_MODELS:
+        raise BadTarget(f"'{runtime_text}' cannot run the models of a tool; it may be {', '.join(_TAKES_MODELS)}")
+    return replace(runtime, text=text, tool=ToolName(tool, match["version"], options))
 
 
-def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[TargetName, ...]:
-    """The targets, the kernels among them claiming these documents and families too.
-
-    Raises :class:`BadTarget` if there is no kernel among them, ``ValueError`` for an unknown name.
-    """
-    targets, names = tuple(targets), tuple(names)
-    if names and all(target.is_released for target in targets):
-        raise BadTarget("documents are claimed for python: and command: targets; runtimes execute the cases of all")
-    return tuple(target.claiming(names) for target in targets)
+def _parse_kernel(text: str) -> TargetName:
+    """A user's kernel: a function, a program that implements the protocol, or the file of what one has written."""
+    kind, _, rest = text.partition(":")
+    path, _, function = rest.rpartition(":")
+    why = ""
+    if kind == "outputs" and rest:
+        return TargetName(text, kind, outputs=rest)
+    if kind == "python" and path.endswith(".py") and function.isidentifier():
+        return TargetName(text, kind, function=(path, function))
+    if kind == "command":
+        try:
+            if program := tuple(shlex.split(rest)):
+                return TargetName(text, kind, program=program)
+        except ValueError as error:
+            why = f": {error}"
+    form = {"python": "PATH.py:FUNCTION", "command": "PROGRAM ARG...", "outputs": "FILE"}[kind]
+    raise BadTarget(f"'{text}' is not {kind}:{form}{why}")
 
 
 def _kernel_hint(text: str) -> str:
@@ -205,22 +209,12 @@ def _kernel_hint(text: str) -> str:
     return f" (did you mean 'python:{path}.py{function or ':FUNCTION'}'?)"
 
 
-def _parse_kernel(text: str) -> TargetName:
-    """A user's kernel: a function, a program that implements the protocol, or the file of what one has written."""
-    runtime, _, rest = text.partition(":")
-    if text.startswith(OUTPUTS):
-        if not rest:
-            raise BadTarget(f"'{text}' is not outputs:FILE")
-        return TargetName(text, runtime, outputs=rest)
-    if runtime == "python":
-        path, _, function = rest.rpartition(":")
-        if not path.endswith(".py") or not function.isidentifier():
-            raise BadTarget(f"'{text}' is not python:PATH.py:FUNCTION")
-        return TargetName(text, runtime, function=(path, function))
-    try:
-        program = tuple(shlex.split(rest))
-    except ValueError as error:
-        raise BadTarget(f"'{text}' is not command:PROGRAM ARG...: {error}") from error
-    if not program:
-        raise BadTarget(f"'{text}' is not command:PROGRAM ARG...")
-    return TargetName(text, runtime, program=program)
+def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[TargetName, ...]:
+    """The targets, the kernels among them claiming these documents and families too.
+
+    Raises :class:`BadTarget` if there is no kernel among them, ``ValueError`` for an unknown name.
+    """
+    targets, names = tuple(targets), tuple(names)
+    if names and all(target.is_released for target in targets):
+        raise BadTarget("documents are claimed for python: and command: targets; runtimes execute the cases of all")
+    return tuple(target.claiming(names) for target in targets)

@@ -161,7 +161,7 @@ class Target:
                 }
         heard = {}
         if (transcript := self._transcript) is not None:
-            heard["heard"] = partial(transcript.add, str(name), transcript.process())
+            heard["heard"] = partial(transcript.add, str(name), next(transcript.processes))
         try:
             return Worker(
                 program, options, isolated=isolated, memory=self._memory, start_seconds=self._start_seconds, **heard

@@ -1,6 +1,7 @@
 """The conversation with workers, written to a file as it happens."""
 
 import contextlib
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -18,22 +19,16 @@ class Transcript:
     the program reads and ``out`` for what it writes. Lines are whole, so that they can be sent to a program again.
     """
 
-    def __init__(self, file: TextIO, path: Path) -> None:
-        """Begin; ``path`` is the name of the file in errors."""
-        self._file, self._path = file, path
-        self._began = time.monotonic()
-        self._lock = threading.Lock()
-        self._processes = 0
-        self._error: OSError | None = None
-
-    def process(self) -> int:
-        """The number of a new process."""
-        with self._lock:
-            self._processes += 1
-            return self._processes
+    def __init__(self, file: TextIO) -> None:
+        """Begin."""
+        self.processes = itertools.count(1)
+        """The numbers of new processes."""
+        self.error: OSError | None = None
+        """Why a line could not be written, and none after it."""
+        self._file, self._began, self._lock = file, time.monotonic(), threading.Lock()
 
     def add(self, target: str, process: int, direction: str, line: bytes) -> None:
-        """Write one line of a conversation. An error is kept for :meth:`check`."""
+        """Write one line of a conversation."""
         message = {
             "seconds": round(time.monotonic() - self._began, 6),
             "target": target,
@@ -43,17 +38,11 @@ class Transcript:
         }
         with self._lock:
             try:
-                if self._error is None and not self._file.closed:
+                if self.error is None and not self._file.closed:
                     self._file.write(inert.dumps(message) + "\n")
                     self._file.flush()
             except OSError as error:
-                error.filename = error.filename or str(self._path)
-                self._error = error
-
-    def check(self) -> None:
-        """Raise the ``OSError`` of a line that could not be written."""
-        if self._error is not None:
-            raise self._error
+                self.error = error
 
 
 @contextlib.contextmanager
@@ -63,6 +52,7 @@ def transcribing(path: Path | None) -> Iterator[Transcript | None]:
         yield None
         return
     with open_text(path) as file:
-        transcript = Transcript(file, path)
+        transcript = Transcript(file)
         yield transcript
-        transcript.check()
+        if transcript.error is not None:
+            raise transcript.error
