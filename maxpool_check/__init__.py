@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.problems import CorpusError
-    from maxpool_check.judging.judgement import Judgement
+    from maxpool_check.judging.verdicts import Judgement
     from maxpool_check.library import Results, case, judge, read_cases, run
     from maxpool_check.reference.pooling import Pooled
     from maxpool_check.results.record import Execution, Verdict
@@ -42,7 +42,7 @@ _HOME = {
     "CorpusError": "corpus.problems",
     "Execution": "results.record",
     "IllTyped": "specifications.specification",
-    "Judgement": "judging.judgement",
+    "Judgement": "judging.verdicts",
     "Pooled": "reference.pooling",
     "Reason": "specifications.specification",
     "Refused": "specifications.specification",

@@ -17,7 +17,7 @@ from maxpool_check.corpus.collection import Corpus, collect
 from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.judge import judge as judge_outcomes
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.pooling import Pooled
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription, Verdict

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining.shapes import draw_shapes
-from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling

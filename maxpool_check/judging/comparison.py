@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from maxpool_check.judging.cells import index_kinds, tie_kinds, value_kinds
-from maxpool_check.judging.hypotheses import causes_of, is_truncated_division
+from maxpool_check.judging.hypotheses import NUMBERING, causes_of
 from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.mistakes import NUMBERING
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.windows import is_truncated_division
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, identical
 from maxpool_check.results.details import AllowedDifference, Cause, Cell
@@ -157,10 +157,9 @@ def _compare_whole(
     """Outputs that are wrong as a whole; if all of them have the wrong shape, a mistake may explain it."""
     causes: list[Cause] = []
     shapes = len(wrong) == len(names) and all(output.kind is DivergenceKind.SHAPE for output in wrong)
-    tables = [(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in oracle.pooling.geometry]
     if shapes and "Y" in names and all(outputs[name].ndim == len(oracle.shape) for name in names):
         causes = causes_of(oracle, {name: oracle.pooling.layout.to_core(outputs[name]) for name in names})
-    if shapes and all(is_truncated_division(tables, outputs[name].shape) for name in names):
+    if shapes and all(is_truncated_division(oracle.pooling.geometry, outputs[name].shape) for name in names):
         # Rounding up may explain it as well, but there is no window to round to.
         truncated = (replace(output, kind=DivergenceKind.TRUNCATED_DIVISION) for output in wrong)
         return Comparison(oracle, tuple(truncated), causes=tuple(causes))

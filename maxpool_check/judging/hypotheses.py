@@ -4,22 +4,31 @@ A hypothesis is the reference with one mistake. It is a candidate for the cause 
 wrong; ``naming`` decides between candidates.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.judging.cells import ROUNDED, changes
-from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.mistakes import NUMBERING, changes_numbers, empty_sizes, numbering_causes, wrong_geometries
+from maxpool_check.judging.cells import changes
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference import geometry as rules
+from maxpool_check.judging.windows import empty_sizes, wrong_geometries
 from maxpool_check.reference.dtypes import is_float, lowest
+from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
+from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Activation, Function, Pooling
 from maxpool_check.results.details import Cause
+
+NUMBERING = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.group is KindGroup.ALL_INDICES)
+"""The mistakes in the numbering."""
+
+_Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +36,7 @@ class _Mistake:
     """A mistake and what it makes of a case: the oracle for other windows, or for another X.
 
     ``values`` are what is compared of Y. ``offset`` is added to Indices before they are compared. ``without_effect``: X is
-    as it should be.
+    as it should be. ``in_y_alone``: it may show in Y, and not in Indices.
     """
 
     kind: DivergenceKind
@@ -35,11 +44,11 @@ class _Mistake:
     values: Callable[[np.ndarray], np.ndarray] = np.asarray
     offset: np.ndarray | int = 0
     without_effect: bool = False
+    in_y_alone: bool = True
 
     def explains_y(self, Y: np.ndarray, *, signs: bool = True) -> bool:
         """Whether every Y is what the mistake makes of it; without ``signs``, zeros of either sign are equal."""
-        shape = (*self.oracle.core.shape[:2], *self.oracle.pooling.output_sizes)
-        if Y.shape != shape:
+        if Y.shape != _shape(self.oracle):
             return False
         try:
             acceptable = self.oracle.acceptable(self.values(Y))
@@ -54,16 +63,16 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
 
     ``outputs`` are Y and maybe Indices, N x C x D1 x ... x Dn, of the right dtypes.
     """
-    Y, numbers = outputs["Y"], outputs.get("Indices")
-    shape = (*oracle.core.shape[:2], *oracle.pooling.output_sizes)
-    same_rank = Y.ndim == len(shape) and Y.shape[:2] == shape[:2]
-    if not same_rank or (numbers is not None and numbers.shape != Y.shape):
+    Y, numbers, shape = outputs["Y"], outputs.get("Indices"), _shape(oracle)
+    if Y.ndim != len(shape) or Y.shape[:2] != shape[:2] or (numbers is not None and numbers.shape != Y.shape):
         return []
-    if not Y.size:
-        empty = [kind for kind, sizes in empty_sizes(oracle.pooling) if Y.shape != shape and Y.shape[2:] == sizes]
-        return [Cause(kind=kind, output=None, cells=0) for kind in dict.fromkeys(empty)]
     if Y.shape != shape:
-        return _fitting(Y, numbers, _geometry_mistakes(oracle), None)
+        if Y.size:
+            return _fitting(Y, numbers, _geometry_mistakes(oracle), None)
+        empty = dict.fromkeys(kind for kind, sizes in empty_sizes(oracle.pooling) if Y.shape[2:] == sizes)
+        return [Cause(kind=kind, output=None, cells=0) for kind in empty]
+    if not Y.size:
+        return []
     acceptable = oracle.acceptable(Y)
     right_indices = np.ones(shape, bool) if numbers is None else oracle.match_indices(numbers, Y).right
     right = acceptable & right_indices
@@ -79,10 +88,13 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
     if any(_padded(oracle, value).acceptable(Y).all() for value in _constants(oracle, Y)):
         causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
     # Beside a wrong Y without an explanation, an index says nothing about the numbering.
-    indices_explained = any(cause.output in (None, "Indices") for cause in causes)
-    if not indices_explained and (acceptable | right_indices).all():
+    if all(cause.output == "Y" for cause in causes) and (acceptable | right_indices).all():
         causes += numbering_causes(oracle, numbers)
     return causes
+
+
+def _shape(oracle: Oracle) -> tuple[int, ...]:
+    return (*oracle.core.shape[:2], *oracle.pooling.output_sizes)
 
 
 def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool:
@@ -90,7 +102,8 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
     # A NaN in a comparison is no mistake here, but bfloat16 warns of it.
     with np.errstate(invalid="ignore"):
         if kind in NUMBERING:
-            return indices and changes_numbers(oracle, kind)
+            assert oracle.pooled.Indices is not None
+            return indices and _fitting_numberings(oracle, oracle.pooled.Indices, several=True).get(kind) is False
         # A window without a cell may hold anything.
         if oracle.has_empty or oracle.holds_nan.any() or kind in wrong_geometries(oracle.pooling).without_effect:
             return False
@@ -108,14 +121,6 @@ def _mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
     for mistake in _all_mistakes(oracle):
         mistakes.setdefault(mistake.kind, []).append(mistake)
     return mistakes
-
-
-def is_truncated_division(axes: Iterable[tuple[int, ...]], shape: tuple[int, ...]) -> bool:
-    """Whether division towards zero gives this output shape for windows larger than the input; n, k, s, d, b, e of each axis."""
-    spans = [(n + b + e - rules.effective_kernel(k, d), s) for n, k, s, d, b, e in axes]
-    outputs = tuple((span // s if span >= 0 else -(-span // s)) + 1 for span, s in spans)
-    # Without a remainder there is nothing to round.
-    return any(span < 0 and span % s for span, s in spans) and outputs in (shape[2:], shape[1:-1])
 
 
 def _fitting(
@@ -144,12 +149,13 @@ def _fitting(
             continue
         if right is not None and (empty & ~right).sum() > (~empty & ~right).sum():
             continue
+        of_y = Cause(kind=kind, output="Y", cells=Y.size)
         if numbers is None or other.match_indices(numbers + mistake.offset, mistake.values(Y)).right.all():
             causes[kind] = Cause(kind=kind, output=None, cells=Y.size)
-        elif kind in _OF_VALUES:
-            causes[kind] = Cause(kind=kind, output="Y", cells=Y.size)
+        elif mistake.in_y_alone:
+            causes[kind] = of_y
         elif not with_numbering and (numbering := numbering_causes(other, numbers)):
-            with_numbering = [Cause(kind=kind, output="Y", cells=Y.size), *numbering]
+            with_numbering = [of_y, *numbering]
     return list(causes.values()) or with_numbering
 
 
@@ -160,63 +166,46 @@ def _all_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
 
 def _geometry_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     for kind, geometry in wrong_geometries(oracle.pooling).wrong:
-        yield _Mistake(kind, Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=())))
-
-
-_OF_VALUES = frozenset(
-    {
-        *ROUNDED.values(),
-        DivergenceKind.Y_FLUSHED_SUBNORMAL,
-        DivergenceKind.Y_SATURATED_INFINITY,
-        DivergenceKind.SIGNED_UNSIGNED_EXCHANGED,
-        DivergenceKind.COMPARED_AS_BITS,
-        DivergenceKind.ABSOLUTE_VALUES,
-        DivergenceKind.FIRST_BATCH_REPEATED,
-        DivergenceKind.SCAN_STARTS_AT_ZERO,
-    }
-)
-"""The kinds of :func:`_value_mistakes`, which may show in Y alone."""
+        other = Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=()))
+        yield _Mistake(kind, other, in_y_alone=False)
 
 
 def _value_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     """Mistakes in the values: those of X, what is compared of them, or the start of the scan."""
-    core, pooling = oracle.core, replace(oracle.pooling, alternatives=())
+    core, pooling, kinds = oracle.core, replace(oracle.pooling, alternatives=()), DivergenceKind
+
+    def mistake(kind: DivergenceKind, X: np.ndarray, pooling: Pooling = pooling, **fields: Any) -> _Mistake:
+        same = bool(((X == core) | (core != core)).all())
+        return _Mistake(kind, Oracle(pooling.layout.from_core(X), pooling), without_effect=same, **fields)
+
     # What is compared has no activation, and the padding no value in it.
     plain = replace(pooling, activation=None, padding_value=None)
-    dtype = core.dtype
-
-    def mistake(kind: DivergenceKind, X: np.ndarray, pooling: Pooling = pooling, **fields: Any) -> Iterator[_Mistake]:
-        same = bool(((X == core) | (core != core)).all())
-        yield _Mistake(kind, Oracle(pooling.layout.from_core(X), pooling), without_effect=same, **fields)
-
-    def compared(kind: DivergenceKind, key: Callable[[np.ndarray], np.ndarray]) -> Iterator[_Mistake]:
-        if pooling.activation is None:
-            yield from mistake(kind, key(core), plain, values=key)
-
-    if is_float(dtype):
+    keys: list[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]] = [(kinds.ABSOLUTE_VALUES, np.abs)]
+    if is_float(core.dtype):
         for kind, X in changes(core):
-            yield from mistake(kind, X)
-        integer = np.dtype(f"int{8 * dtype.itemsize}")
-        least = np.iinfo(integer).min
+            yield mistake(kind, X)
         if pooling.activation is None:
+            integer = np.dtype(f"int{8 * core.itemsize}")
+            values = partial(_as_dtype, dtype=integer)
             # Of NaN alone, a window has no maximum: a NaN in Y proves nothing.
-            X = np.where(core == core, _bits(core, integer), least)
-            yield from mistake(DivergenceKind.COMPARED_AS_BITS, X, plain, values=lambda values: _bits(values, integer))
+            X = np.where(core == core, values(core), np.iinfo(integer).min)
+            yield mistake(kinds.COMPARED_AS_BITS, X, plain, values=values)
     else:
-        other = np.dtype(dtype.name[1:] if dtype.kind == "u" else f"u{dtype.name}")
-        yield from compared(DivergenceKind.SIGNED_UNSIGNED_EXCHANGED, lambda values: _bits(values, other))
-    yield from compared(DivergenceKind.ABSOLUTE_VALUES, np.abs)
+        dtype = np.dtype(core.dtype.name[1:] if core.dtype.kind == "u" else f"u{core.dtype.name}")
+        keys.insert(0, (kinds.SIGNED_UNSIGNED_EXCHANGED, partial(_as_dtype, dtype=dtype)))
+    for kind, key in keys if pooling.activation is None else ():
+        yield mistake(kind, key(core), plain, values=key)
     if core.shape[0] > 1:
         X = np.repeat(core[:1], len(core), axis=0)
         batches = np.arange(len(core)).reshape(-1, *[1] * (core.ndim - 1)) * core[0].size
         for offset in (0, batches):
-            yield from mistake(DivergenceKind.FIRST_BATCH_REPEATED, X, offset=offset)
+            yield mistake(kinds.FIRST_BATCH_REPEATED, X, offset=offset)
     if pooling.activation is None and (core < 0).any():
         from_zero = replace(pooling, activation=Activation(Function.RELU))
-        yield _Mistake(DivergenceKind.SCAN_STARTS_AT_ZERO, Oracle(oracle.X, from_zero))
+        yield _Mistake(kinds.SCAN_STARTS_AT_ZERO, Oracle(oracle.X, from_zero))
 
 
-def _bits(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _as_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.ascontiguousarray(values).view(dtype)
 
 
@@ -243,3 +232,78 @@ def _padded(oracle: Oracle, value: np.generic) -> Oracle:
         for axis, (begin, end) in zip(pooling.geometry, pads, strict=True)
     )
     return Oracle(pooling.layout.from_core(padded), replace(pooling, geometry=geometry, alternatives=()))
+
+
+def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
+    """The mistakes in the numbering that explain all Indices; none if there are no Indices, or if they are right."""
+    if numbers is None:
+        return []
+    match = oracle.match_indices(numbers, None)
+    wrong = ~match.right
+    if not wrong.any() or (wrong.sum() == 1 and match.inside[wrong].all()):
+        # A single wrong cell in the window says nothing about the numbering.
+        return []
+    kinds = _fitting_numberings(oracle, numbers, several=wrong.sum() > 1)
+    return [Cause(kind=kind, output="Indices", cells=numbers.size) for kind, fits in kinds.items() if fits]
+
+
+def _fitting_numberings(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> dict[DivergenceKind, bool]:
+    """The mistakes that there can be in the numbering, and whether they explain these Indices."""
+    chosen = list(oracle.choices)
+    if oracle.pooling.policies.tie is Tie.ANY:
+        chosen += [oracle.last, oracle.column_first]
+    kinds: dict[DivergenceKind, bool] = {}
+    for kind, number in _numberings(oracle.core.shape, oracle.pooling, several=several):
+        if not kinds.get(kind):
+            explained = [numbers == number(np.maximum(cells, 0)) for cells in chosen]
+            kinds[kind] = bool(np.logical_or.reduce([oracle.pooled.empty, *explained]).all())
+    return kinds
+
+
+def _numberings(shape: tuple[int, ...], pooling: Pooling, *, several: bool) -> _Numberings:
+    """Wrong numbers of row-major positions in N x C x D1 x ... x Dn."""
+    numbering = pooling.numbering
+
+    def by(kind: DivergenceKind, **changes: Any) -> tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]:
+        return kind, partial(replace(numbering, **changes).number, shape=shape)
+
+    if numbering.axis != 2:
+        yield by(DivergenceKind.INDICES_PLANE_RELATIVE, axis=2)
+    other = next(order for order in StorageOrder if order is not numbering.storage_order)
+    yield by(DivergenceKind.INDICES_STORAGE_ORDER, storage_order=other)
+    if numbering.layout is Layout.CHANNELS_FIRST:
+        yield by(DivergenceKind.INDICES_NHWC_FLAT, layout=Layout.CHANNELS_LAST)
+    # Counting from an axis inside the plane gives few numbers, so that a single cell agrees by chance.
+    for axis in range(len(shape) if several else 2):
+        if axis not in (2, numbering.axis):
+            yield by(DivergenceKind.INDICES_MODULO_AXIS, axis=axis)
+    yield from _flattened(shape, pooling.geometry, numbering)
+
+
+def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering) -> _Numberings:
+    """Positions computed with other sizes: those of the padded tensor, or of other axes."""
+    spatial = tuple(range(len(geometry)))
+    right = spatial[::-1] if numbering.storage_order is StorageOrder.COLUMN_MAJOR else spatial
+    none = [0] * len(geometry)
+
+    def number(
+        order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
+    ) -> np.ndarray:
+        batch, channel, *position = coordinates(cells, shape)
+        result = (batch * shape[1] + channel) * plane
+        offset = np.zeros(cells.shape, np.int64)
+        for axis, extent in zip(order, extents, strict=True):
+            offset = offset * extent + position[axis] + shifts[axis]
+        result = result + offset
+        return result % numbering.bound(shape) if numbering.axis else result
+
+    begins = [max(0, axis.begin) for axis in geometry]
+    extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
+    plane, padded = math.prod(shape[2:]), math.prod(extents)
+    for shifts, size in itertools.product((begins, none), (padded, plane, 0) if padded != plane else ()):
+        in_padded = partial(number, right, [extents[axis] for axis in right], shifts, size)
+        yield DivergenceKind.INDICES_IN_PADDED_TENSOR, in_padded
+    for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
+        if len(geometry) <= 3 and (order != sizes or order not in (right, right[::-1])):
+            in_other_axes = partial(number, order, [shape[2 + axis] for axis in sizes], none, plane)
+            yield DivergenceKind.INDICES_AXES_SWAPPED, in_other_axes

@@ -1,6 +1,6 @@
 """From outcomes to verdicts: the only place that decides."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -9,11 +9,16 @@ import numpy as np
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.judgement import Judgement, judged
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.rewrites import rewrite_kinds
-from maxpool_check.judging.shapes import judge_accepted, judge_excluded, judge_inferred
-from maxpool_check.judging.verdicts import judge_outputs, judge_variation
+from maxpool_check.judging.verdicts import (
+    Judgement,
+    judge_accepted,
+    judge_excluded,
+    judge_inferred,
+    judge_outputs,
+    judge_variation,
+)
 from maxpool_check.results.details import Cause, WrongShape
 from maxpool_check.results.outcomes import (
     Accepted,
@@ -51,7 +56,7 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
     """
     of_maxpool: _OfMaxPool = {}
     by_document = {
-        variant: judged(_judge_outcome, oracle, variant, outcome, of_maxpool) for variant, outcome in outcomes.items()
+        variant: _judged(_judge_outcome, oracle, variant, outcome, of_maxpool) for variant, outcome in outcomes.items()
     }
     if isinstance(oracle, Refused):
         return by_document
@@ -62,11 +67,11 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
         (fitting, expected), (other, actual) = of_maxpool[base], of_maxpool[varied]
         if fitting is other:
             pair = by_document[base], by_document[varied]
-            judgements[varied] = judged(judge_variation, fitting, varied, *pair, expected, actual)
+            judgements[varied] = _judged(judge_variation, fitting, varied, *pair, expected, actual)
     if oracle.graph.context.is_alone:
         return judgements
     return {
-        variant: judged(_with_rewrites, oracle, variant, outcomes, judgements) if judgement.kinds else judgement
+        variant: _judged(_with_rewrites, oracle, variant, outcomes, judgements) if judgement.kinds else judgement
         for variant, judgement in judgements.items()
     }
 
@@ -198,3 +203,11 @@ def _with_rewrites(
     causes += judgement.causes
     is_named = len(causes) == 1 and bool(kinds)
     return replace(judgement, kinds=kinds if is_named else judgement.kinds, causes=tuple(causes))
+
+
+def _judged(function: Callable[..., Judgement], *arguments: object) -> Judgement:
+    """The result of a function of the judge about one execution; an exception is an ``error`` of that execution alone."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return Judgement.of_failure(Failed.internal(error))

@@ -1,21 +1,65 @@
-"""The verdicts on the outputs of MaxPool: by the document, and compared with those of another variant."""
+"""The verdict on one execution, with its evidence: by the document, and compared with that of another variant."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.shapes import wrong_shapes
-from maxpool_check.reference.dtypes import identical, same
+from maxpool_check.judging.windows import empty_sizes, is_truncated_division, wrong_geometries, wrong_shapes
+from maxpool_check.reference.dtypes import identical, name_of, same
+from maxpool_check.reference.geometry import Axis
+from maxpool_check.results.details import AllowedDifference, Cause, Cell, InferredOutput, WrongShape
+from maxpool_check.results.outcomes import Failed
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import OTHER_KERNELS, Variant
+from maxpool_check.specifications.specification import Refused
 
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
 """The verdicts on outputs that the document allows."""
+
+_ACCEPTED = "accepted"
+"""How the message on a graph begins that was accepted, and of whose outputs nothing was said."""
+
+_Expected = tuple[str, tuple[int, ...]]
+"""The dtype and the shape of an output by one interpretation of the document."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one execution, with its evidence; it has no truth value, so that no test asserts it by mistake.
+
+    ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
+    ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
+    commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
+    agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
+    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an
+    exception in the judge itself.
+    """
+
+    verdict: Verdict
+    kinds: tuple[DivergenceKind, ...] = ()
+    message: str = ""
+    counts: Mapping[DivergenceKind, int] | None = None
+    cells: tuple[Cell, ...] = ()
+    information: tuple[DivergenceKind, ...] = ()
+    limit: bool = False
+    interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    differences: tuple[AllowedDifference, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    shapes: Mapping[str, WrongShape] = field(default_factory=dict)
+    traceback: str = ""
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a Judgement is neither true nor false (this one: {self.verdict}); compare .verdict")
+
+    @classmethod
+    def of_failure(cls, failed: Failed) -> "Judgement":
+        """Nothing is said about the target."""
+        return cls(Verdict.ERROR, message=failed.why, traceback=failed.traceback)
 
 
 def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:
@@ -154,3 +198,117 @@ def _kinds(wrong: Sequence[WrongOutput]) -> tuple[DivergenceKind, ...]:
 
 def _counts(wrong: Sequence[WrongOutput]) -> dict[DivergenceKind, int]:
     return {output.kind: int(output.cells.sum()) for output in wrong if output.cells is not None}
+
+
+def judge_accepted(oracle: Oracle | Refused) -> Judgement:
+    """Judge a target that accepted a graph and says nothing of its outputs."""
+    if not isinstance(oracle, Refused):
+        return Judgement(Verdict.CONFORMS, message=_ACCEPTED)
+    judgement = judge_excluded(oracle, _ACCEPTED)
+    return replace(judgement, message=f"{_ACCEPTED}; {judgement.message}") if oracle.is_open else judgement
+
+
+def judge_excluded(refused: Refused, result: str, shape: tuple[int, ...] | None = None) -> Judgement:
+    """Judge what a target made of a graph that the document excludes; ``shape`` is that of its Y."""
+    if refused.is_open:
+        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {refused}")
+    kinds = [DivergenceKind.ACCEPTS_INVALID]
+    geometry = [Axis(n, k, s, d, b, e, 0) for n, k, s, d, b, e in refused.axes]
+    if shape is not None and is_truncated_division(geometry, shape):
+        kinds.append(DivergenceKind.TRUNCATED_DIVISION)
+    message = f"{result}; the document excludes the graph ({refused.reason.value}): {refused}"
+    return Judgement(Verdict.DIVERGES, tuple(kinds), message)
+
+
+def judge_inferred(oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, InferredOutput]) -> Judgement:
+    """Judge what a target infers of the outputs: wrong if anything that it knows is, unknown if it does not know all."""
+    names = [*variant.outputs, *([] if isinstance(oracle, Refused) else oracle.graph.context.side_outputs)]
+    inferred = {name: outputs.get(name, InferredOutput(dtype=None, shape=None)) for name in names}
+    if isinstance(oracle, Refused):
+        if not oracle.is_open and all(output.shape is None for output in inferred.values()):
+            message = f"neither refused nor inferred, though the document excludes the graph ({oracle.reason.value})"
+            return Judgement(Verdict.UNKNOWN, message=message)
+        result = ", ".join(f"{name} {output}" for name, output in inferred.items())
+        return judge_excluded(oracle, f"inferred {result}", inferred["Y"].sizes if "Y" in inferred else None)
+    interpretations = [(each, _wrong(each, inferred)) for each in _expected(oracle)]
+    expected, wrong = min(interpretations, key=lambda each: len(each[1]))
+    if wrong:
+        return _judge_wrong(oracle, inferred, expected, wrong)
+    unknown = [f"{_unknown(output)} of {name}" for name, output in inferred.items() if not output.is_known]
+    return Judgement(Verdict.UNKNOWN, message="; ".join(unknown)) if unknown else Judgement(Verdict.CONFORMS)
+
+
+def _judge_wrong(
+    oracle: GraphOracle,
+    inferred: Mapping[str, InferredOutput],
+    expected: Mapping[str, _Expected],
+    wrong: Mapping[str, DivergenceKind],
+) -> Judgement:
+    kinds: tuple[DivergenceKind, ...] = tuple(sorted({*wrong.values()}))
+    shapes = {name: sizes for name in wrong if (sizes := inferred[name].sizes) is not None}
+    causes: list[DivergenceKind] = []
+    if kinds == (DivergenceKind.SHAPE,) and not oracle.moves and len(shapes) == len(wrong):
+        causes = _mistakes(oracle, next(iter(shapes.values()))) if len({*shapes.values()}) == 1 else []
+        kinds = tuple(causes) if len(causes) == 1 else kinds
+    if oracle.moves:
+        wrong_sizes = {
+            name: WrongShape(expected=expected[name][1], got=shape)
+            for name, shape in shapes.items()
+            if shape != expected[name][1]
+        }
+    else:
+        wrong_sizes = wrong_shapes(oracle, shapes, kinds)
+    message = "; ".join(
+        f"{name} is inferred as {inferred[name]}, expected {dtype}{list(shape)}"
+        for name, (dtype, shape) in ((name, expected[name]) for name in wrong)
+    )
+    no_cells = tuple(Cause(kind=kind, output=None, cells=0) for kind in causes)
+    return Judgement(Verdict.DIVERGES, kinds, message, causes=no_cells, shapes=wrong_sizes)
+
+
+def _mistakes(oracle: Oracle, shape: tuple[int, ...]) -> list[DivergenceKind]:
+    """The mistakes each of which gives the outputs this shape."""
+    pooling, layout = oracle.pooling, oracle.pooling.layout
+    if len(shape) != len(oracle.shape) or layout.sizes(shape)[:2] != layout.sizes(oracle.shape)[:2]:
+        return []
+    if is_truncated_division(pooling.geometry, shape):
+        return [DivergenceKind.TRUNCATED_DIVISION]
+    outputs = [(kind, tuple(axis.output for axis in axes)) for kind, axes in wrong_geometries(pooling).wrong]
+    fitting = (kind for kind, sizes in [*outputs, *empty_sizes(pooling)] if sizes == layout.sizes(shape)[2:])
+    return list(dict.fromkeys(fitting))
+
+
+def _expected(oracle: GraphOracle) -> Iterator[dict[str, _Expected]]:
+    """The dtypes and shapes by each interpretation of the document. Only a graph whose nodes move cells is computed."""
+    # What has no function behind it has the dtype of X, without computing it.
+    dtype = name_of(oracle.X.dtype if oracle.pooling.activation is None else oracle.dtype("Y"))
+    for each in oracle.graphs if oracle.moves else oracle.alternatives:
+        outputs = {"Y": (dtype, each.shape), "Indices": (oracle.pooling.numbering.dtype, each.shape)}
+        if isinstance(each, GraphOracle) and oracle.moves:
+            outputs["Y"] = name_of(each.output.dtype), each.output.shape
+        for name, number in oracle.graph.context.side_outputs.items():
+            tensor = oracle.X if number is None else oracle.graph.flow[number]
+            outputs[name] = name_of(tensor.dtype), each.shape if number is None else tensor.shape
+        yield outputs
+
+
+def _wrong(expected: Mapping[str, _Expected], inferred: Mapping[str, InferredOutput]) -> dict[str, DivergenceKind]:
+    """What is wrong with what is known of outputs, by name."""
+    wrong = {}
+    for name, output in inferred.items():
+        dtype, shape = expected[name]
+        if output.dtype not in (None, dtype):
+            wrong[name] = DivergenceKind.DTYPE
+        elif output.shape is not None and (
+            len(output.shape) != len(shape)
+            or any(size not in (None, due) for size, due in zip(output.shape, shape, strict=True))
+        ):
+            wrong[name] = DivergenceKind.SHAPE
+    return wrong
+
+
+def _unknown(inferred: InferredOutput) -> str:
+    """What is not known of an output."""
+    if inferred.shape is None:
+        return "unknown shape" if inferred.dtype is not None else "unknown dtype and shape"
+    return "unknown sizes" if inferred.dtype is not None else "unknown dtype"

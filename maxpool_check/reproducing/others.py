@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reproducing.notes import OtherAnswer
 from maxpool_check.reproducing.runtimes import TITLES
 from maxpool_check.reproducing.tables import flat_text

@@ -6,9 +6,9 @@ from enum import Enum
 import numpy as np
 
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.numbering import Layout, Numbering, from_whole_tensor
 from maxpool_check.results.outcomes import Outcome, Returned
 from maxpool_check.results.record import TargetDescription

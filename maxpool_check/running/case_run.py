@@ -11,7 +11,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.mistakes import wrong_geometries
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.windows import wrong_geometries
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused

@@ -11,7 +11,7 @@ from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
 from maxpool_check.explaining.shapes import draw_shapes
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.shapes import wrong_shapes
+from maxpool_check.judging.windows import wrong_shapes
 from maxpool_check.results.details import WrongAxis, WrongShape
 from maxpool_check.specifications import specification
 from tests.conftest import CASES, run_record

@@ -1,29 +1,26 @@
-"""What mistakes make of the windows, and of the numbers of cells."""
+"""What mistakes make of the windows, and of the shapes of outputs; by which formulas the axes of a wrong shape differ."""
 
 import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
-from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
-from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.details import Cause
-
-NUMBERING = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.group is KindGroup.ALL_INDICES)
-"""The mistakes in the numbering."""
+from maxpool_check.results.details import WrongAxis, WrongShape
 
 _Geometries = Iterator[tuple[DivergenceKind, Geometry]]
-_Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
+
+_Formula = tuple[str, str, str]
+"""How it rounds, what it rounds, and what follows."""
+
+_CLIPPED = " less the window that would begin in the end padding"
 
 
 @dataclass(frozen=True)
@@ -178,82 +175,82 @@ class _FromTheBorder(Axis):
         return first, np.array([len(window) for window in windows], np.int64)
 
 
-def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
-    """The mistakes in the numbering that explain all Indices; none if there are no Indices, or if they are right."""
-    if numbers is None:
-        return []
-    match = oracle.match_indices(numbers, None)
-    wrong = ~match.right
-    if not wrong.any() or (wrong.sum() == 1 and match.inside[wrong].all()):
-        # A single wrong cell in the window says nothing about the numbering.
-        return []
-    kinds = _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
-    return [Cause(kind=kind, output="Indices", cells=numbers.size) for kind, fits in kinds.items() if fits]
+def is_truncated_division(geometry: Iterable[Axis], shape: tuple[int, ...]) -> bool:
+    """Whether division towards zero gives this output shape for windows larger than the input."""
+    spans = [
+        (axis.size + axis.begin + axis.end - rules.effective_kernel(axis.kernel, axis.dilation), axis.stride)
+        for axis in geometry
+    ]
+    outputs = tuple((span // stride if span >= 0 else -(-span // stride)) + 1 for span, stride in spans)
+    # Without a remainder there is nothing to round.
+    return any(span < 0 and span % stride for span, stride in spans) and outputs in (shape[2:], shape[1:-1])
 
 
-def changes_numbers(oracle: Oracle, kind: DivergenceKind) -> bool:
-    """Whether a mistake in the numbering would change the right Indices of a case."""
-    assert oracle.pooled.Indices is not None
-    return _fitting_kinds(oracle, oracle.pooled.Indices, several=True).get(kind) is False
+def wrong_shapes(
+    oracle: Oracle, shapes: Mapping[str, tuple[int, ...]], kinds: Collection[DivergenceKind]
+) -> dict[str, WrongShape]:
+    """The ``shapes`` of outputs that are not the reference's; ``kinds`` are those of the divergence."""
+    wrong = {}
+    for name, shape in shapes.items():
+        if shape != oracle.shape:
+            axes = tuple(_wrong_axes(oracle, shape, kinds)) if len(shape) == len(oracle.shape) else ()
+            wrong[name] = WrongShape(expected=oracle.shape, got=shape, axes=axes)
+    return wrong
 
 
-def _fitting_kinds(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> dict[DivergenceKind, bool]:
-    """The mistakes that there can be in the numbering, and whether they explain these Indices."""
-    chosen = list(oracle.choices)
-    if oracle.pooling.policies.tie is Tie.ANY:
-        chosen += [oracle.last, oracle.column_first]
-    kinds: dict[DivergenceKind, bool] = {}
-    for kind, number in _numberings(oracle.core.shape, oracle.pooling, several=several):
-        if not kinds.get(kind):
-            explained = [numbers == number(np.maximum(cells, 0)) for cells in chosen]
-            kinds[kind] = bool(np.logical_or.reduce([oracle.pooled.empty, *explained]).all())
-    return kinds
+def _wrong_axes(oracle: Oracle, shape: tuple[int, ...], kinds: Collection[DivergenceKind]) -> Iterator[WrongAxis]:
+    pooling, layout = oracle.pooling, oracle.pooling.layout
+    got = layout.sizes(shape)
+    mistake, wrong_formulas = _mistake(pooling, got[2:], kinds)
+    formulas = [None, None, *(_formula(axis, pooling.placement) for axis in pooling.geometry)]
+    names = ["N", "C", *(f"D{number + 1}" for number in range(len(pooling.geometry)))]
+    axes = zip(names, layout.sizes(oracle.shape), got, formulas, [None, None, *wrong_formulas], strict=True)
+    for name, expected, size, formula, wrong in axes:
+        if size != expected:
+            # If it rounds the same number, how it does is enough.
+            is_rounding = wrong and formula and formula[1] == wrong[1]
+            yield WrongAxis(
+                axis=name,
+                expected=expected,
+                got=size,
+                formula=_text(formula),
+                mistake=mistake if wrong else "",
+                instead=f"{wrong[0]}{wrong[2]}" if wrong and is_rounding else _text(wrong),
+            )
 
 
-def _numberings(shape: tuple[int, ...], pooling: Pooling, *, several: bool) -> _Numberings:
-    """Wrong numbers of row-major positions in N x C x D1 x ... x Dn."""
-    numbering = pooling.numbering
-
-    def by(kind: DivergenceKind, **changes: Any) -> tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]:
-        return kind, partial(replace(numbering, **changes).number, shape=shape)
-
-    if numbering.axis != 2:
-        yield by(DivergenceKind.INDICES_PLANE_RELATIVE, axis=2)
-    other = next(order for order in StorageOrder if order is not numbering.storage_order)
-    yield by(DivergenceKind.INDICES_STORAGE_ORDER, storage_order=other)
-    if numbering.layout is Layout.CHANNELS_FIRST:
-        yield by(DivergenceKind.INDICES_NHWC_FLAT, layout=Layout.CHANNELS_LAST)
-    # Counting from an axis inside the plane gives few numbers, so that a single cell agrees by chance.
-    for axis in range(len(shape) if several else 2):
-        if axis not in (2, numbering.axis):
-            yield by(DivergenceKind.INDICES_MODULO_AXIS, axis=axis)
-    yield from _flattened(shape, pooling.geometry, numbering)
+def _mistake(
+    pooling: Pooling, sizes: tuple[int, ...], kinds: Collection[DivergenceKind]
+) -> tuple[str, list[_Formula | None]]:
+    """The mistake among some kinds that gives these output sizes, and its formula for each axis."""
+    if DivergenceKind.TRUNCATED_DIVISION in kinds:
+        return DivergenceKind.TRUNCATED_DIVISION.value, [("trunc", _span(axis), " + 1") for axis in pooling.geometry]
+    for kind, geometry in wrong_geometries(pooling).wrong if kinds else ():
+        if kind in kinds and tuple(axis.output for axis in geometry) == sizes:
+            return kind.value, [_formula(axis, pooling.placement) for axis in geometry]
+    return "", [None] * len(pooling.geometry)
 
 
-def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering) -> _Numberings:
-    """Positions computed with other sizes: those of the padded tensor, or of other axes."""
-    spatial = tuple(range(len(geometry)))
-    right = spatial[::-1] if numbering.storage_order is StorageOrder.COLUMN_MAJOR else spatial
-    none = [0] * len(geometry)
+def _formula(axis: Axis, placement: Placement | None) -> _Formula | None:
+    """A formula that gives the output size of an axis, that of the placement first; None if there is none."""
+    if placement is None:
+        return None
+    if placement.is_same and axis.output == -(-axis.size // axis.stride):
+        return "ceil", f"{axis.size}/{axis.stride}", ""
+    numbers = axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end
+    for rounding in (placement.rounding, rules.floor_output, rules.ceil_output, rules.clipped_ceil_output):
+        if rounding(*numbers) == axis.output:
+            is_clipped = rounding is rules.clipped_ceil_output and rules.ceil_output(*numbers) != axis.output
+            function = "floor" if rounding is rules.floor_output else "ceil"
+            return function, f"{_span(axis)} + 1", _CLIPPED if is_clipped else ""
+    return None
 
-    def number(
-        order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
-    ) -> np.ndarray:
-        batch, channel, *position = coordinates(cells, shape)
-        result = (batch * shape[1] + channel) * plane
-        offset = np.zeros(cells.shape, np.int64)
-        for axis, extent in zip(order, extents, strict=True):
-            offset = offset * extent + position[axis] + shifts[axis]
-        result = result + offset
-        return result % numbering.bound(shape) if numbering.axis else result
 
-    begins = [max(0, axis.begin) for axis in geometry]
-    extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
-    plane, padded = math.prod(shape[2:]), math.prod(extents)
-    for shifts, size in itertools.product((begins, none), (padded, plane, 0) if padded != plane else ()):
-        in_padded = partial(number, right, [extents[axis] for axis in right], shifts, size)
-        yield DivergenceKind.INDICES_IN_PADDED_TENSOR, in_padded
-    for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
-        if len(geometry) <= 3 and (order != sizes or order not in (right, right[::-1])):
-            in_other_axes = partial(number, order, [shape[2 + axis] for axis in sizes], none, plane)
-            yield DivergenceKind.INDICES_AXES_SWAPPED, in_other_axes
+def _span(axis: Axis) -> str:
+    """The difference of the padded input and the window over the stride, as ONNX writes it."""
+    pads = "".join(f" {'-' if pad < 0 else '+'} {abs(pad)}" for pad in (axis.begin, axis.end))
+    return f"({axis.size}{pads} - {axis.dilation}*({axis.kernel} - 1) - 1)/{axis.stride}"
+
+
+def _text(formula: _Formula | None) -> str:
+    return "" if formula is None else "{}({}){}".format(*formula)
