@@ -36,6 +36,12 @@ class Language:
     crops: bool = True
 
 
+def require(expressible: bool, why: str) -> None:
+    """Raise ``NotExpressible`` unless something is expressible."""
+    if not expressible:
+        raise NotExpressible(why)
+
+
 def _onnx(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     """The newest version's attributes, except those that older ones lack or have at the same default."""
     document = VERSIONS[-1]
@@ -48,11 +54,9 @@ def _onnx(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
 
 
 def _torch(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
-    if len(axes) > 3:
-        raise NotExpressible("it has one to three spatial axes")
-    for axis in axes:
-        if axis.begin != axis.end or axis.begin > axis.kernel // 2:
-            raise NotExpressible("its padding is the same on both sides, and at most half of the kernel")
+    require(len(axes) <= 3, "it has one to three spatial axes")
+    is_even = all(axis.begin == axis.end <= axis.kernel // 2 for axis in axes)
+    require(is_even, "its padding is the same on both sides, and at most half of the kernel")
     for ceil_mode, rounding in ((False, geometry.floor_output), (True, geometry.clipped_ceil_output)):
         if _gives_outputs(rounding, axes):
             yield {
@@ -80,12 +84,11 @@ _INT32 = 2**31
 
 
 def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
-    if any(axis.dilation != 1 < axis.kernel for axis in axes):
-        raise NotExpressible("it has no dilation")
-    if any(axis.exceeds_padded_input for axis in axes):
-        raise NotExpressible("its windows are not larger than the padded input")
-    if max(max(axis.kernel, axis.stride, axis.begin, axis.end) for axis in axes) >= _INT32:
-        raise NotExpressible("its numbers have 32 bits")
+    require(all(axis.dilation == 1 or axis.kernel <= 1 for axis in axes), "it has no dilation")
+    is_inside = not any(axis.exceeds_padded_input for axis in axes)
+    require(is_inside, "its windows are not larger than the padded input")
+    numbers = [number for axis in axes for number in (axis.kernel, axis.stride, axis.begin, axis.end)]
+    require(max(numbers) < _INT32, "its numbers have 32 bits")
     windows = {"kernel": [axis.kernel for axis in axes], "stride": [axis.stride for axis in axes]}
     explicit = {"pads_begin": [axis.begin for axis in axes], "pads_end": [axis.end for axis in axes]}
     # What is padded alike on both sides, or not at all, are pads: the modes that compute them are for what only they need.
@@ -100,15 +103,12 @@ def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
 
 
 def _tflite(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
-    if len(axes) != 2:
-        raise NotExpressible("it has two spatial axes")
-    if any(axis.dilation != 1 for axis in axes):
-        raise NotExpressible("it has no dilation")
-    if any(max(axis.kernel, axis.stride) >= _INT32 for axis in axes):
-        raise NotExpressible("its windows and strides have 32 bits")
+    require(len(axes) == 2, "it has two spatial axes")
+    require(all(axis.dilation == 1 for axis in axes), "it has no dilation")
+    is_small = all(max(axis.kernel, axis.stride) < _INT32 for axis in axes)
+    require(is_small, "its windows and strides have 32 bits")
     padding = _named_padding(axes)
-    if padding is None:
-        raise NotExpressible("its padding is VALID or SAME, with an odd cell at the end, on both axes")
+    require(padding is not None, "its padding is VALID or SAME, with an odd cell at the end, on both axes")
     yield {
         "padding": padding,
         "filter_height": axes[0].kernel,
@@ -119,18 +119,15 @@ def _tflite(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
 
 
 def _tensorflow(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
-    if len(axes) > 3:
-        raise NotExpressible("it has one to three spatial axes")
-    if numbering is not None and len(axes) != 2:
-        raise NotExpressible("its Indices have two spatial axes")
-    if any(axis.dilation != 1 for axis in axes):
-        raise NotExpressible("it has no dilation")
+    require(len(axes) <= 3, "it has one to three spatial axes")
+    require(numbering is None or len(axes) == 2, "its Indices have two spatial axes")
+    require(all(axis.dilation == 1 for axis in axes), "it has no dilation")
     padding: str | list[list[int]] | None = _named_padding(axes)
     if padding is None:
         # At the end as far as the last window reaches, if that is beyond X.
         padded = tuple(replace(axis, end=max(0, axis.reach - axis.size)) for axis in axes)
-        if numbering is not None or len(axes) == 3 or not _gives_outputs(geometry.floor_output, padded):
-            raise NotExpressible("its padding is VALID or SAME, with an odd cell at the end; explicit where it has it")
+        is_explicit = numbering is None and len(axes) < 3 and _gives_outputs(geometry.floor_output, padded)
+        require(is_explicit, "its padding is VALID or SAME, with an odd cell at the end; explicit where it has it")
         padding = [[0, 0], *([axis.begin, axis.end] for axis in padded), [0, 0]]
     yield {"ksize": [axis.kernel for axis in axes], "strides": [axis.stride for axis in axes], "padding": padding}
 

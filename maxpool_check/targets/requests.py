@@ -33,6 +33,7 @@ from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.specification import Refused, Specification
+from maxpool_check.targets.languages import require
 from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, parts_of
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
@@ -109,14 +110,11 @@ def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequ
         return _in_domain(case, variant, target)
     description, variation, setting = target.description, variant.variation, None
     if variation is not None and variation.is_setting:
-        if variation.name in target.settings:
-            setting = variation.name
-        elif variation.required:
-            raise NotExpressible(f"it has no setting for {variation.name}")
-    if variation is not None and description.decides != "values" and variation != OLDEST_OPSET:
-        raise NotExpressible("it computes no values that could depend on that")
-    if variant.has_indices and description.indices is None:
-        raise NotExpressible("it gives no Indices")
+        setting = variation.name if variation.name in target.settings else None
+        require(setting is not None or not variation.required, f"it has no setting for {variation.name}")
+    is_decided = variation in (None, OLDEST_OPSET) or description.decides == "values"
+    require(is_decided, "it computes no values that could depend on that")
+    require(description.indices is not None or not variant.has_indices, "it gives no Indices")
     planned = (_translated if case.context.is_alone else _as_graph)(case, variant, target)
     spec = None
     if description.specs is not None:
@@ -139,10 +137,8 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
     request = Request(graph.input(case.X.tensor()), variant.outputs, b"", graph.attributes)
     if described.newest_opset is not None:
         return _as_model(case, variant, graph, request, described.newest_opset)
-    if variant.variation == OLDEST_OPSET:
-        raise NotExpressible("it is not executed with ONNX models")
-    if graph.activation is not None:
-        raise NotExpressible("it executes MaxPool alone, without an activation")
+    require(variant.variation != OLDEST_OPSET, "it is not executed with ONNX models")
+    require(graph.activation is None, "it executes MaxPool alone, without an activation")
     refused = isinstance(case.resolved, Refused)
     if described.speaks == "attributes":
         attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
@@ -180,15 +176,11 @@ def _as_graph(case: Case, variant: Variant, target: TargetProfile) -> PlannedReq
     newest, context = target.description.graphs, case.context
     if newest is None:
         raise NotExpressible("it executes MaxPool alone, without other nodes")
-    if context.opset > newest:
-        raise NotExpressible(f"the newest operator set that it loads is {newest}, not {context.opset}")
-    if variant.variation == OLDEST_OPSET:
-        raise NotExpressible("a graph is executed in its own operator set")
-    if isinstance(case.resolved, Refused):
-        raise NotExpressible(f"its document excludes the graph: {case.resolved}")
+    require(context.opset <= newest, f"the newest operator set that it loads is {newest}, not {context.opset}")
+    require(variant.variation != OLDEST_OPSET, "a graph is executed in its own operator set")
+    require(not isinstance(case.resolved, Refused), f"its document excludes the graph: {case.resolved}")
     excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
-    if excluded is not None:
-        raise NotExpressible(excluded)
+    require(excluded is None, excluded or "")
     model = case.model(variant.outputs)
     request = Request(
         case.X.tensor(), (*variant.outputs, *context.side_outputs), model.model, case.attributes,
@@ -240,14 +232,13 @@ def _as_nhwc_maxpool(case: Case, variant: Variant) -> PlannedRequest:
     if isinstance(case.resolved, Refused):
         raise NotExpressible(f"{document.title} excludes the graph, and {_NHWC_TITLE} has no document")
     graph = translate(document, case.attributes, dtype, case.X.shape, case.resolved, indices=False)
-    if graph.activation is not None:
-        raise NotExpressible(f"{_NHWC_TITLE} has no activation")
+    require(graph.activation is None, f"{_NHWC_TITLE} has no activation")
     # They differ in a last window that begins in the end padding: dropped since version 22, where sizes are rounded up.
     versions = [each for each in VERSIONS if set(NHWC_MAXPOOL_DTYPES) <= set(each.dtypes)]
     meanings = [version.resolve(graph.attributes, dtype, graph.shape, case.policies) for version in versions]
     sizes = {meaning.output_sizes for meaning in meanings if isinstance(meaning, Pooling)}
-    if graph.attributes.get("ceil_mode") and len(sizes) > 1:
-        raise NotExpressible(f"the versions of MaxPool differ here, and {_NHWC_TITLE} does not say whose it follows")
+    is_same = not graph.attributes.get("ceil_mode") or len(sizes) <= 1
+    require(is_same, f"the versions of MaxPool differ here, and {_NHWC_TITLE} does not say whose it follows")
     attributes = {name: value for name, value in graph.attributes.items() if name in _NHWC_ATTRIBUTES}
     last = Layout.CHANNELS_LAST
     transposed = "" if graph.source is last else f", X transposed to {last.value.replace('-', ' ')}, Y back"
