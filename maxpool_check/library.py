@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maxpool_check.corpus.case import Case, Refusal, disagreements
-from maxpool_check.corpus.collection import Corpus, collect
-from maxpool_check.corpus.shipped import is_shipped
+from maxpool_check.corpus.collection import Corpus, collect, is_shipped
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.judge import judge as judge_outcomes
 from maxpool_check.judging.verdicts import Judgement

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from maxpool_check import inert
-from maxpool_check.corpus.collection import defect_files
+from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.inputs import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model

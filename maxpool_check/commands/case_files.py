@@ -13,13 +13,12 @@ from maxpool_check.commands import options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import FORMATS, Corpus
+from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located, named, shipped_root
+from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
-from maxpool_check.corpus.shipped import NAME as CORPUS
-from maxpool_check.corpus.shipped import is_shipped, located, named, shipped_root
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect

@@ -10,8 +10,8 @@ import maxpool_check
 from maxpool_check import inert
 from maxpool_check.commands import case_files, options
 from maxpool_check.commands.output import Output
+from maxpool_check.corpus.collection import NAME, PREFIX, shipped_root
 from maxpool_check.corpus.lock import lock_of
-from maxpool_check.corpus.shipped import NAME, PREFIX, shipped_root
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural

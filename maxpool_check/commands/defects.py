@@ -12,11 +12,10 @@ from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.output import Output
 from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
-from maxpool_check.corpus.collection import Corpus, default_path, defect_files, root_of
+from maxpool_check.corpus.collection import Corpus, default_path, defect_files, is_shipped, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, write_versions
-from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.target_selector import TargetSelector

@@ -8,7 +8,7 @@ import click
 from maxpool_check.commands import case_files, options
 from maxpool_check.commands.evidence_verify import diff, verify
 from maxpool_check.commands.output import Output
-from maxpool_check.corpus.shipped import NAME as CORPUS
+from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.evidence.bundling.archive import BadArchive, packed, unpacked
 from maxpool_check.evidence.bundling.build import build as members_of

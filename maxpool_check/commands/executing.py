@@ -13,10 +13,9 @@ from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.options import Incomplete
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.collection import Corpus, defect_files
+from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.results.record import Line, Record

@@ -11,12 +11,11 @@ import click
 from maxpool_check.commands import case_files, options
 from maxpool_check.comparing.entries import defects_for, never_matching
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import KNOWN_NAME, collect, defect_files, root_of
+from maxpool_check.corpus.collection import KNOWN_NAME, collect, defect_files, is_shipped, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.editing import add as add_defects
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.judging.defects import Upstream
 from maxpool_check.results.record import Execution, ExitCode, KnownStatus
 from maxpool_check.words import plural

@@ -11,10 +11,9 @@ from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.output import Output
 from maxpool_check.commands.problems import Mistakes
-from maxpool_check.corpus.collection import defect_files
+from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.cases import write_cases

@@ -11,12 +11,11 @@ import click
 from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import default_path, defect_files, root_of
+from maxpool_check.corpus.collection import default_path, defect_files, root_of, shipped_root
 from maxpool_check.corpus.conditions import meets, shown_by
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reporting.tensors import coordinates

@@ -1,22 +1,88 @@
-"""Finds and reads case files and tests of other suites."""
+"""Finds and reads case files and tests of other suites; and the corpus that comes with the tool: ``corpus``, ``corpus:onnx`` ..."""
 
 import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.shipped import NAME as CORPUS
-from maxpool_check.corpus.shipped import is_shipped, located, meant_by, named
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import is_utf_8, not_found, read_regular
+from maxpool_check.specifications.specification import nearest
+
+NAME = "corpus"
+"""The name of the whole corpus where a path is expected; unless there is a file or folder of that name."""
+
+PREFIX = f"{NAME}:"
+"""What a name of a part of it begins with: a folder or a file, whose suffix may be left out."""
+
+SUFFIX = ".yaml"
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def shipped_root() -> Path:
+    """The folder of the corpus: in an installed package beside its modules, in a checkout ``cases``."""
+    installed = _PACKAGE / "corpus_data"
+    return installed if installed.is_dir() else _PACKAGE.parent / "cases"
+
+
+def is_shipped(path: Path) -> bool:
+    """Whether a path is a name of the corpus or of a part of it."""
+    text = str(path)
+    return text.startswith(PREFIX) or (text == NAME and not path.exists())
+
+
+def located(path: Path) -> Path:
+    """Where a path leads: itself, or what it names in the corpus.
+
+    Raises ``ValueError`` with the nearest name if the corpus has no such part.
+    """
+    if not is_shipped(path):
+        return path
+    root, name = shipped_root(), str(path).removeprefix(NAME).removeprefix(":").strip("/")
+    if ".." not in PurePosixPath(name).parts:
+        for candidate in (root / name, root / f"{name}{SUFFIX}"):
+            if candidate.exists():
+                return candidate
+    parts = [each.relative_to(root).with_suffix("").as_posix() for each in sorted(root.rglob("*"))]
+    similar = nearest(name, parts).replace("'", f"'{PREFIX}", 1)
+    hint = meant_by(path) or similar or f"; it has {', '.join(sorted({part.partition('/')[0] for part in parts}))}"
+    raise ValueError(f"the corpus has no '{name}'{hint}")
+
+
+def meant_by(path: Path) -> str:
+    """`` (did you mean 'corpus:edge'?)`` for a path that leads nowhere; empty unless a part of the corpus, or a case, is meant."""
+    text = str(path)
+    if _exists(f"{PREFIX}{text}"):
+        return f" (did you mean '{PREFIX}{text}'?)"
+    file, colon, short = text.rpartition(":")
+    file = next((each for each in (file, f"{PREFIX}{file}") if colon and file and short and _exists(each)), "")
+    return f" (did you mean '{file} -k {shlex.quote(short)}'?)" if file not in ("", NAME) else ""
+
+
+def _exists(text: str) -> bool:
+    path = Path(text)
+    if not is_shipped(path):
+        return path.exists()
+    name = text.removeprefix(NAME).removeprefix(":").strip("/")
+    return ".." not in PurePosixPath(name).parts and any(
+        (shipped_root() / f"{name}{suffix}").exists() for suffix in ("", SUFFIX)
+    )
+
+
+def named(path: Path) -> Path:
+    """The name of a file of the corpus, such as ``corpus:edge/ties.yaml``: the same on every machine."""
+    return Path(f"{PREFIX}{path.relative_to(shipped_root()).as_posix()}")
+
 
 KNOWN_NAME = "known-divergences.yaml"
 """A file of defects at the root of a corpus."""
@@ -180,7 +246,7 @@ def root_of(path: Path) -> Path:
 def default_path() -> Path:
     """Where defects are looked for where the user names no path: ``cases``, or the corpus that comes with the tool."""
     own = Path("cases")
-    return own if own.is_dir() and defect_files(root_of(own)) else Path(CORPUS)
+    return own if own.is_dir() and defect_files(root_of(own)) else Path(NAME)
 
 
 def _files(path: Path) -> list[Path]:

@@ -88,11 +88,10 @@ def _made() -> dict[str, Any]:
     from maxpool_check.commands.main import COMMANDS, cli, module_of
     from maxpool_check.comparing.changes import UNOBSERVABLE, Change
     from maxpool_check.configuration.keys import COMMANDS as CONFIGURED
-    from maxpool_check.corpus.collection import defect_files
+    from maxpool_check.corpus.collection import defect_files, shipped_root
     from maxpool_check.corpus.defect_file import read_all_defects
     from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.corpus.selection import PROPERTIES
-    from maxpool_check.corpus.shipped import shipped_root
     from maxpool_check.docs import topics
     from maxpool_check.judging.defects import Severity
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind

@@ -13,9 +13,8 @@ import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus import document
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files
+from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files, located
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
-from maxpool_check.corpus.shipped import located
 from maxpool_check.evidence.bundling.archive import BadArchive, packed
 from maxpool_check.evidence.bundling.bundle import (
     CASES,

@@ -10,8 +10,7 @@ import msgspec
 
 from maxpool_check import inert
 from maxpool_check.corpus.case import contradictions
-from maxpool_check.corpus.collection import DEFECTS, KNOWN_NAME
-from maxpool_check.corpus.shipped import shipped_root
+from maxpool_check.corpus.collection import DEFECTS, KNOWN_NAME, shipped_root
 from maxpool_check.evidence.bundling.archive import BadArchive, decompressed
 from maxpool_check.evidence.bundling.build import (
     MOST_KILLS,

@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, defect_files, digest_of
+from maxpool_check.corpus.collection import Corpus, defect_files, digest_of, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.verifying.findings import Undecided
 from maxpool_check.evidence.verifying.rejudging import HeldOutputs, is_same_line, rejudged
