@@ -100,7 +100,7 @@ def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
         # A plugin is beside the ONNX Runtime that loads it.
         loading = ("onnxruntime",) if runtime.adapter == "onnxruntime" else ()
         yield target.python, () if name.version is not None else (runtime.distribution, *loading, *_OF_WORKER)
-    if name.tool is not None and target.tools_python is not None:
+    if name.tool is not None:
         yield target.tools_python, () if name.tool.version is not None else (name.distribution, *_OF_TOOLS)
 
 

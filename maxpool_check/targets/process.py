@@ -53,7 +53,7 @@ class Worker:
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
-        heard: Callable[[str, bytes], None] = lambda *_: None, start_seconds: float = START_SECONDS,
+        heard: Callable[[str, bytes], None] | None = None, start_seconds: float = START_SECONDS,
     ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
@@ -62,7 +62,7 @@ class Worker:
         ready. Raises :class:`CannotStart`.
         """
         self._start_seconds = start_seconds
-        self._program, self._heard = program[0], heard
+        self._program, self._heard = program[0], heard or (lambda *_: None)
         try:
             self._launched = launch(program, memory, isolated=isolated)
         except OSError as error:

@@ -61,7 +61,7 @@ class Target:
     """One runtime in one environment. It starts workers; each worker is one process.
 
     ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes. ``python`` is the
-    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool, None without one; ``npm_folder`` is the
+    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool; ``npm_folder`` is the
     environment of a runtime of npm.
     """
 
@@ -73,55 +73,51 @@ class Target:
 
         ``source`` is by default that of the environment variables.
         """
-        self.name = name
-        self.seconds = seconds
-        self._memory, self._transcript = memory, transcript
-        self.python = name.options.get("python", sys.executable)
-        self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
-        self.npm_folder: Path | None = None
+        self.name, self.seconds = name, seconds
+        self._memory, self._transcript, self._source = memory, transcript, source or environments.wheel_source()
         # A program of the user has as long to start as for one execution; a runtime has to be imported first.
         self._start_seconds = seconds if name.program is not None else START_SECONDS
         self.is_own = name.program is None
         """Whether its workers are programs of the tool."""
-        self.compares = name.is_released and transcript is None
-        """Whether its workers compare outputs with permitted ones: they are not the user's, and no transcript is to have all outputs."""
         self.folders: list[Path] = []
         """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
+        self.python = name.options.get("python", sys.executable)
+        self.tools_python = sys.executable if name.tool is None else name.tool.options.get("python", sys.executable)
+        self.npm_folder: Path | None = None
         runtime = RUNTIMES.get(name.runtime)
         if runtime is not None and runtime.ecosystem == "npm":
             if name.version is None:
                 text = f"it comes from npm, not with Python; name a release, {runtime.distribution}==VERSION"
                 raise CannotStart(f"{name} cannot be started: {text}")
-            self.npm_folder = self._made(runtime.distribution, name.version, (), source)
-            self.compares = False
+            self.npm_folder = self._made(runtime.distribution, name.version)
         elif runtime is not None and name.version is not None:
-            folder = self._made(runtime.distribution, name.version, runtime.besides, source)
-            self.python = str(python_of(folder))
+            self.python = str(python_of(self._made(runtime.distribution, name.version, runtime.besides)))
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
-            folder = self._made(name.distribution, name.tool.version, besides, source)
-            self.tools_python = str(python_of(folder))
+            self.tools_python = str(python_of(self._made(name.distribution, name.tool.version, besides)))
+        self.compares = name.is_released and transcript is None and self.npm_folder is None
+        """Whether its workers compare outputs with permitted ones: they are not the user's, and no transcript is to have all outputs."""
 
-    def _made(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> Path:
+    def _made(self, distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
         """The folder of the environment of a release. Raises :class:`CannotStart`."""
+        is_npm = distribution in OF_NPM
         try:
-            if distribution in OF_NPM:
-                offline = (source or environments.wheel_source()).offline
-                folder = npm_environments.environment(distribution, version, offline=offline)
+            if is_npm:
+                folder = npm_environments.environment(distribution, version, offline=self._source.offline)
             else:
-                folder = environments.interpreter(distribution, version, besides, source).parents[1]
+                folder = environments.interpreter(distribution, version, besides, self._source).parents[1]
         except CannotMake as error:
             lines = [f"{self.name} cannot be started: {error}"]
-            if isinstance(error, (NoSuchRelease, NotMade)) and (others := around(distribution, version, source)):
+            if isinstance(error, (NoSuchRelease, NotMade)) and (others := around(distribution, version, self._source)):
                 kind = "Environments" if isinstance(error, NotMade) else "Releases"
                 lines.append(f"{kind} of {distribution}: {others}")
             if isinstance(error, NotMade):
                 lines.append("Make it beforehand, where there is a package index:")
                 lines.append(f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}")
-            if isinstance(error, NotMade) and distribution not in OF_NPM:
-                lines.append("or download the wheels there, and name their folder with --find-links:")
-                lines.append(f"    {environments.download(error.requirements, 'wheels')}")
+                if not is_npm:
+                    lines.append("or download the wheels there, and name their folder with --find-links:")
+                    lines.append(f"    {environments.download(error.requirements, 'wheels')}")
             raise CannotStart("\n".join(lines)) from error
         self.folders.append(folder)
         return folder
@@ -155,16 +151,16 @@ class Target:
                     "name": name.tool.name,
                     "distribution": name.distribution,
                     "options": {key: value for key, value in name.tool.options.items() if key != "python"},
-                    "program": adapter(str(self.tools_python), "transform.RewritingTool"),
+                    "program": adapter(self.tools_python, "transform.RewritingTool"),
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
-        heard = {}
+        heard: Callable[[str, bytes], None] | None = None
         if (transcript := self._transcript) is not None:
-            heard["heard"] = partial(transcript.add, str(name), next(transcript.processes))
+            heard = partial(transcript.add, str(name), next(transcript.processes))
         try:
             return Worker(
-                program, options, isolated=isolated, memory=self._memory, start_seconds=self._start_seconds, **heard
+                program, options, isolated=isolated, memory=self._memory, heard=heard, start_seconds=self._start_seconds
             )
         except CannotStart as error:
             raise self.cannot_start(error) from error
@@ -225,10 +221,11 @@ class Target:
             processor=_processor(message.get("processor")),
             specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
         )
-        dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
-        settings = _list_of(message.get("settings"), str) or ()
+        dtypes, spatial, settings = (
+            None if message.get(key) is None else tuple(message[key]) for key in ("dtypes", "spatial", "settings")
+        )
         return TargetProfile(
-            self.name, description, dtypes, spatial, settings, takes_spec=bool(message.get("takes_spec"))
+            self.name, description, dtypes, spatial, settings or (), takes_spec=bool(message.get("takes_spec"))
         )
 
     def _specs(self, wants: str, declared: Any) -> tuple[str, ...]:
@@ -268,7 +265,3 @@ def _processor(fields: Mapping[str, Any] | None) -> Processor | None:
         model=text_of(fields.get("model", "")),
         features=None if features is None else tuple(map(text_of, features)),
     )
-
-
-def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:
-    return tuple(map(kind, values)) if isinstance(values, list) else None
