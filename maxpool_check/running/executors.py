@@ -4,10 +4,9 @@ import contextlib
 import platform
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 
 import msgspec
 
@@ -131,12 +130,10 @@ class LocalExecutor:
         """Why targets were given up, by name."""
         self._sessions: list[TargetSession] = []
         self._closed = False
-        self._starting: list[Future[tuple[TargetSession, TargetDescription]]] = []
-        for name in config.targets:
-            future: Future[tuple[TargetSession, TargetDescription]] = Future()
-            self._starting.append(future)
+        self._starting = [Future[tuple[TargetSession, TargetDescription]]() for _ in config.targets]
+        for start in zip(config.targets, self._starting, strict=True):
             # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
-            threading.Thread(target=self._start, args=(name, future), daemon=True).start()
+            threading.Thread(target=self._start, args=start, daemon=True).start()
 
     @property
     def sessions(self) -> list[TargetSession]:
@@ -178,12 +175,8 @@ class LocalExecutor:
         for case in cases:
             # Computed once for all targets, and while their workers are busy.
             oracle = case.oracle()
-            started = {
-                name: self._started(session, case, oracle)
-                for name, session in sessions.items()
-                if name not in budget.given_up
-            }
-            ahead.append((case, oracle, started))
+            going_on = [name for name in sessions if name not in budget.given_up]
+            ahead.append((case, oracle, {name: self._started(sessions[name], case, oracle) for name in going_on}))
             if len(ahead) > CASES_AHEAD:
                 yield finished()
         while ahead:
@@ -235,7 +228,7 @@ class RemoteExecutor:
     """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
 
     def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
-        """Have the targets described by a process of a ``pool`` of :func:`remote_targets`. Raises :class:`PoolLost`."""
+        """Have the targets described by a process of a ``pool`` of executors that inspect nothing. Raises :class:`PoolLost`."""
         self._config, self._pool = config, pool
         self.given_up: Mapping[str, str] = {}
         """Why targets were given up, by name."""
@@ -260,11 +253,6 @@ class RemoteExecutor:
 
 Executor = LocalExecutor | RemoteExecutor
 """Gives the results of cases on targets, in order."""
-
-
-def remote_targets(config: ExecutionConfig) -> Callable[[], LocalExecutor]:
-    """What each process of a pool makes: the started targets, which are inspected in one of them."""
-    return partial(LocalExecutor, config, inspects=False)
 
 
 def describe(executor: LocalExecutor) -> tuple[list[TargetDescription], list[str]]:

@@ -5,7 +5,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,18 +42,17 @@ _QUIET_SECONDS = 0.3
 _EXECUTED = (Returned, Inferred, Accepted)
 """The outcomes of a request that a program did not refuse, whatever it decides."""
 
-_READY, _AHEAD, _UNKNOWN, _REFUSAL, _QUIET, _END = (
-    "ready line", "two requests written ahead", "an unknown key in a request", "a request to refuse, with strides of 0",
-    "nothing else on stdout", "ends when stdin ends",
-)  # fmt: skip
-
 _FIXES = {
-    _READY: 'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read',
-    _AHEAD: "read stdin line by line, and write one line for each, in the same order, with its own id",
-    _UNKNOWN: "ignore keys that it does not know: later versions of the tool may send them",
-    _REFUSAL: 'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}',
-    _QUIET: "print what is no message to stderr",
-    _END: "leave the loop that reads requests at the end of stdin, and exit with 0",
+    "ready line": (
+        'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read'
+    ),
+    "two requests written ahead": "read stdin line by line, and write one line for each, in the same order, with its own id",
+    "an unknown key in a request": "ignore keys that it does not know: later versions of the tool may send them",
+    "a request to refuse, with strides of 0": (
+        'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}'
+    ),
+    "nothing else on stdout": "print what is no message to stderr",
+    "ends when stdin ends": "leave the loop that reads requests at the end of stdin, and exit with 0",
 }
 """How to fix what is wrong in a step, unless the mistake itself says more."""
 
@@ -65,15 +64,18 @@ _FIXES_OF_LINES = {
 }
 """How to fix a line, by the beginning of what is wrong with it, whatever the request was."""
 
+Lines = Sequence[tuple[str, str]]
+"""Lines with their directions, ``in`` to the program and ``out`` of it."""
+
 
 @dataclass(frozen=True)
 class ProtocolStep:
-    """One step of the check: its ``state``, what was seen, the lines in and out with their directions, and how to fix it."""
+    """One step of the check: its ``state``, what was seen, the lines in and out, and how to fix it."""
 
     name: str
     state: str
     message: str = ""
-    lines: tuple[tuple[str, str], ...] = ()
+    lines: Lines = ()
     fix: str = ""
 
 
@@ -113,12 +115,14 @@ class ProtocolCheck:
             yield
         except ValueError as error:
             self._close()
-            message, state = str(error), error.state if isinstance(error, _Mistake) else WRONG
-            of_line = next((fix for start, fix in _FIXES_OF_LINES.items() if re.match(start, message)), "")
-            fix = of_line or (error.fix if isinstance(error, _Mistake) else "") or fix or _FIXES[name]
-            self._report(ProtocolStep(name, state, message, tuple(self._lines), fix))
+            mistake = error if isinstance(error, _Mistake) else _Mistake(str(error))
+            of_line = next((fix for start, fix in _FIXES_OF_LINES.items() if re.match(start, str(mistake))), "")
+            self._say(name, mistake.state, str(mistake), of_line or mistake.fix or fix or _FIXES[name], self._lines)
         else:
-            self._report(ProtocolStep(name, OK))
+            self._say(name, OK)
+
+    def _say(self, name: str, state: str, message: str = "", fix: str = "", lines: Lines = ()) -> None:
+        self._report(ProtocolStep(name, state, message, tuple(lines), fix))
 
     def _close(self) -> None:
         if self._worker is not None:
@@ -152,7 +156,7 @@ class ProtocolCheck:
         """The ``ready`` line; None if the program cannot go on."""
         message: dict[str, Any] = {}
         mistakes = []
-        with self._step(_READY):
+        with self._step("ready line"):
             self._lines.append(("in", '{"protocol": 1, "options": {...}}'))
             self._worker = self._target.worker()
             message = parsed(self._read(self._worker))
@@ -162,22 +166,19 @@ class ProtocolCheck:
             mistakes = list(in_ready(message))
             if basic := [text for key, text in mistakes if key in ("ready", "type", "protocol")]:
                 raise _Mistake("; ".join(basic))
-        unknown, lines = unknown_in_ready(message), tuple(self._lines)
+        unknown = unknown_in_ready(message)
         for key in [key for key in message if key not in ("type", "protocol")]:
-            step = ProtocolStep(f"ready: '{key}'", OK, json.dumps(message[key])[:100])
-            if wrong := [text for name, text in mistakes if re.split(r"[.\[]", name)[0] == key]:
-                step = replace(
-                    step, state=WRONG, message="; ".join(wrong), lines=lines, fix=f"correct or leave out '{key}'"
-                )
+            name = f"ready: '{key}'"
+            if wrong := [text for place, text in mistakes if re.split(r"[.\[]", place)[0] == key]:
+                self._say(name, WRONG, "; ".join(wrong), f"correct or leave out '{key}'", self._lines)
             elif key in unknown:
-                step = replace(step, message="the protocol has no such key; it is ignored")
-                if unknown[key]:
-                    step = replace(step, state=WRONG, fix=f"is '{unknown[key]}' meant? Otherwise leave it out")
-            self._report(step)
+                fix = f"is '{unknown[key]}' meant? Otherwise leave it out" if unknown[key] else ""
+                self._say(name, WRONG if fix else OK, "the protocol has no such key; it is ignored", fix)
+            else:
+                self._say(name, OK, json.dumps(message[key])[:100])
         for key, meaning in (("dtypes", "any dtype"), ("spatial", "any number of spatial axes")):
             if message and key not in message:
-                text = f"left out, so it gets {meaning}, also what it does not have"
-                self._report(ProtocolStep(f"ready: '{key}'", OK, text))
+                self._say(f"ready: '{key}'", OK, f"left out, so it gets {meaning}, also what it does not have")
         return None if mistakes else message or None
 
     def _valid_requests(self, profile: TargetProfile) -> Case | None:
@@ -187,7 +188,7 @@ class ProtocolCheck:
         for dtype, axes in itertools.product(profile.dtypes or ("float32",), profile.spatial or (2,)):
             name = f"{dtype} over {plural(axes, 'spatial axis', 'spatial axes')}"
             if dtype not in document.dtypes or axes not in document.ranks:
-                self._report(ProtocolStep(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one"))
+                self._say(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
                 continue
             case = _plain_case(document, dtype, axes)
             results: dict[Variant, VariantResult] = {}
@@ -202,20 +203,20 @@ class ProtocolCheck:
                         works, results[each.variant] = works or case, each.result([outcome], profile)
                         _check_outputs(case, each.variant, results[each.variant].outcome)
                 elif profile.description.indices is not None or not each.variant.has_indices:
-                    self._report(ProtocolStep(step, SKIPPED, each.not_executed.why))
+                    self._say(step, SKIPPED, each.not_executed.why)
             self._check_values(name, case, results)
         return works
 
     def _check_values(self, name: str, case: Case, results: Mapping[Variant, VariantResult]) -> None:
         judgements = judged_case(case, str(self._target.name), case.oracle(), results).judgements if results else {}
         for variant, judgement in judgements.items():
+            # A wrong shape was said already.
             is_said = bool(judgement.shapes) and isinstance(results[variant].outcome, Returned)
             if judgement.verdict is not Verdict.CONFORMS and not is_said:
-                kinds = ", ".join(kind.value for kind in judgement.kinds)
-                cells = "; ".join(map(str, judgement.cells[:2]))
+                cells = "; ".join(map(str, judgement.cells[:2])) or judgement.message
+                message = f"{', '.join(kind.value for kind in judgement.kinds)}: {cells}"
                 fix = "is 'data' little-endian and row-major? Otherwise 'maxpool-check run' says more of the kernel itself"
-                message = f"{kinds}: {cells or judgement.message}"
-                self._report(ProtocolStep(f"{name}, values ({variant})", WRONG, message, fix=fix))
+                self._say(f"{name}, values ({variant})", WRONG, message, fix)
 
     def _execute(self, planned: VariantPlan, times: int = 1, **more: Any) -> Outcome:
         """The outcome of the request of a plan with ``more`` keys, written so many times before it is read."""
@@ -235,14 +236,14 @@ class ProtocolCheck:
     def _further_requests(self, case: Case | None, profile: TargetProfile) -> None:
         """Requests that are written ahead, have another key, or are to be refused."""
         if case is None:
-            self._report(ProtocolStep("further requests", SKIPPED, "first it must give outputs for those above"))
+            self._say("further requests", SKIPPED, "first it must give outputs for those above")
             return
         (planned,) = requests.plan(case, (Y_ONLY,), profile)
         if planned.not_executed is not None:
             return
-        with self._step(_AHEAD):
+        with self._step("two requests written ahead"):
             self._execute(planned, times=2)
-        with self._step(_UNKNOWN):
+        with self._step("an unknown key in a request"):
             if not isinstance(self._execute(planned, more={"a": [1]}), _EXECUTED):
                 raise _Mistake("it has no outputs for a valid request", state=MISSING)
         strides = {
@@ -252,9 +253,13 @@ class ProtocolCheck:
         }
         (planned,) = requests.plan(replace(case, attributes={**case.attributes, **strides}), (Y_ONLY,), profile)
         if not strides or planned.not_executed is not None:
-            self._report(ProtocolStep(_REFUSAL, SKIPPED, "nothing that its language excludes is known"))
+            self._report(
+                ProtocolStep(
+                    "a request to refuse, with strides of 0", SKIPPED, "nothing that its language excludes is known"
+                )
+            )
             return
-        with self._step(_REFUSAL):
+        with self._step("a request to refuse, with strides of 0"):
             outcome = self._execute(planned)
             if isinstance(outcome, _EXECUTED):
                 raise _Mistake("it gave outputs; the document excludes the graph")
@@ -262,13 +267,13 @@ class ProtocolCheck:
                 raise _Mistake(f"it did not refuse it: {outcome}", state=MISSING)
 
     def _end(self) -> None:
-        with self._step(_QUIET):
+        with self._step("nothing else on stdout"):
             worker = self._running()
             with contextlib.suppress(TimeoutError):
                 line = worker.next_line(_QUIET_SECONDS)
                 self._lines += [("out", quoted(line))] if line else []
                 raise _Mistake("a line that no request asked for" if line else "it ended without being told to")
-        with self._step(_END):
+        with self._step("ends when stdin ends"):
             worker = self._running()
             worker.end_input()
             try:

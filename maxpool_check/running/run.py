@@ -4,7 +4,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
 import msgspec
@@ -18,7 +18,7 @@ from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor, remote_targets
+from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
 from maxpool_check.running.header import header, now
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
@@ -42,7 +42,7 @@ def run(
     with contextlib.ExitStack() as stack:
         running: Executor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
-            pool = stack.enter_context(pool_of(remote_targets(config), plan.jobs, plan.dask))
+            pool = stack.enter_context(pool_of(partial(LocalExecutor, config, inspects=False), plan.jobs, plan.dask))
             running = RemoteExecutor(config, pool)
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
