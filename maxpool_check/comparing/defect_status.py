@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, Ledger, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, variant_named
 

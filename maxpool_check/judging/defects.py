@@ -1,6 +1,6 @@
 """Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, read_table
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.reference.dtypes import FLOATS, NUMPY, lowest
-from maxpool_check.results.record import Execution, KnownEntry, TargetDescription
+from maxpool_check.results.record import Execution, KnownEntry, KnownStatus, TargetDescription
 from maxpool_check.results.variants import Variant
 
 
@@ -29,7 +29,7 @@ class Severity(str, Enum):
     @property
     def meaning(self) -> str:
         """What it says of results, in a sentence."""
-        return _MEANINGS[self]
+        return str(read_table("severities.yaml")[self.value])
 
     @property
     def rank(self) -> int:
@@ -37,51 +37,23 @@ class Severity(str, Enum):
         return list(Severity).index(self)
 
 
-_MEANINGS = {
-    Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
-    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of a float type alone.",
-    Severity.CRASH: "The process dies, or does not end.",
-    Severity.ACCEPTS_INVALID: "A graph is executed that the document excludes.",
-    Severity.REFUSES_VALID: "A graph is refused for which there are kernels; or the optimized graph cannot be loaded.",
-    Severity.LIMIT: "A graph is refused that the document allows: the runtime declares that it does not implement it.",
-    Severity.INCONSISTENCY: "The document allows each result, but they differ from variant to variant.",
-}
-
-_SPECIAL = frozenset(
-    {
-        DivergenceKind.Y_LOWEST_FOR_NEG_INF,
-        DivergenceKind.Y_ALL_NAN_TO_LOWEST,
-        DivergenceKind.Y_NAN_DROPPED,
-        DivergenceKind.Y_NAN_INTRODUCED,
-        DivergenceKind.Y_NAN_ORDER_DEPENDENT,
-        DivergenceKind.Y_SIGNED_ZERO,
-        DivergenceKind.Y_SATURATED_INFINITY,
-        DivergenceKind.INDICES_SENTINEL,
-        DivergenceKind.INDICES_AT_NAN,
-    }
-)
-"""Kinds that infinities, NaN, zeros of both signs or the smallest value of a dtype show, and most of them nothing else."""
-
-_BY_WINDOW = frozenset({DivergenceKind.Y_NAN_INTRODUCED, DivergenceKind.INDICES_SENTINEL})
-"""Kinds that special values show, and ordinary ones as well: their windows tell."""
-
+_SPECIAL: dict[str, str] = {kind.value: about.special for kind, about in DESCRIPTIONS.items()}
 _NOT_FINITE = frozenset({"nan", "-nan", "inf", "-inf"})
 
 
 def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> Severity:
     """The severity of a divergence of these kinds, as far as they tell: whoever reviews it knows better."""
     kinds = set(kinds)
-    groups = {DESCRIPTIONS[kind].group for kind in kinds}
     if kinds & {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}:
         return Severity.CRASH
     if kinds <= {DivergenceKind.REFUSES_VALID, DivergenceKind.GRAPH_NOT_LOADABLE}:
         return Severity.LIMIT if is_limit else Severity.REFUSES_VALID
-    if groups == {KindGroup.DEPENDENCE}:
+    if {DESCRIPTIONS[kind].group for kind in kinds} == {KindGroup.DEPENDENCE}:
         return Severity.INCONSISTENCY
     wrong = kinds - {DivergenceKind.ACCEPTS_INVALID}
     if not wrong:
         return Severity.ACCEPTS_INVALID
-    return Severity.WRONG_ON_SPECIAL if wrong <= _SPECIAL else Severity.WRONG_ON_FINITE
+    return Severity.WRONG_ON_SPECIAL if all(map(_SPECIAL.get, wrong)) else Severity.WRONG_ON_FINITE
 
 
 def severity(kinds: Iterable[str], executions: Sequence[Execution], defect: KnownEntry | None) -> Severity:
@@ -90,20 +62,18 @@ def severity(kinds: Iterable[str], executions: Sequence[Execution], defect: Know
     What is wrong in an ordinary window, of those that the record shows, is wrong on finite values, whatever the defect says.
     """
     known = [DivergenceKind(kind) for kind in set(kinds) & {*DivergenceKind}]
+    result = Severity.WRONG_ON_FINITE
     if defect is not None and defect.severity:
         result = Severity(defect.severity)
     elif known:
         result = severity_of(known, is_limit=all(execution.limit for execution in executions))
-    else:
-        result = Severity.WRONG_ON_FINITE
-    if result is Severity.WRONG_ON_SPECIAL and any(map(_is_wrong_on_ordinary_values, executions)):
-        return Severity.WRONG_ON_FINITE
-    return result
+    is_ordinary = result is Severity.WRONG_ON_SPECIAL and any(map(_is_wrong_on_ordinary_values, executions))
+    return Severity.WRONG_ON_FINITE if is_ordinary else result
 
 
 def _is_wrong_on_ordinary_values(execution: Execution) -> bool:
     """Whether a window is not one of NaN, an infinity, or nothing but the lowest value of a float type."""
-    by_window = _BY_WINDOW.intersection(execution.kinds)
+    by_window = {kind for kind in execution.kinds if _SPECIAL.get(kind) == "by-window"}
     if not by_window:
         return False
     dtype = execution.input.pooled.dtype if execution.input is not None else ""
@@ -193,26 +163,26 @@ class ExpectedDivergence:
 
     def patterns(self, case: str) -> list[str]:
         """Those of its ``cases`` that match a case."""
-        exact = [case] if case in self._exact else []
-        return exact + [pattern for pattern in self._globs if pattern != case and fnmatchcase(case, pattern)]
+        exact, globs = self._patterns
+        return [
+            *([case] if case in exact else []),
+            *(each for each in globs if each != case and fnmatchcase(case, each)),
+        ]
 
     @cached_property
-    def _exact(self) -> frozenset[str]:
-        return frozenset(self.cases)
-
-    @cached_property
-    def _globs(self) -> tuple[str, ...]:
-        return tuple(pattern for pattern in self.cases if is_glob(pattern))
+    def _patterns(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        return frozenset(self.cases), tuple(filter(is_glob, self.cases))
 
     def expects(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> bool:
         """Whether these are exactly its kinds, as far as the variant can show them."""
         kinds = frozenset(kinds)
-        if not kinds <= self.kinds:
-            # Most entries are about other kinds, and are asked about every fault.
-            return False
         # An entry for a variant holds for its variations as well.
-        about = self.variants is None or bool({variant, variant.base} & self.variants)
-        return about and self.binds(case) and kinds == {kind for kind in self.kinds if shows(variant, kind)}
+        return (
+            kinds <= self.kinds
+            and (self.variants is None or bool({variant, variant.base} & self.variants))
+            and self.binds(case)
+            and kinds == {kind for kind in self.kinds if shows(variant, kind)}
+        )
 
 
 @dataclass(frozen=True)
@@ -265,3 +235,104 @@ def shows(variant: Variant, kind: DivergenceKind) -> bool:
         return variant.variation is None and not variant.has_indices
     compared = DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE or variant.variation is not None
     return compared and (variant.has_indices or kind.output != "Indices")
+
+
+@dataclass
+class Ledger:
+    """The divergences that are expected of one target, and what a run observed of them."""
+
+    entries: Sequence[ExpectedDivergence]
+    today: date
+    # By the number of an entry and one of its patterns, the variants that were compared, and those that were as expected.
+    _compared: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
+    _observed: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
+    _expired: set[int] = field(default_factory=set)
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The numbers of the entries that name a case, by the case; under an empty text those that have a glob."""
+        numbers: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            for name in {"" if is_glob(pattern) else pattern for pattern in entry.cases}:
+                numbers.setdefault(name, []).append(number)
+        return numbers
+
+    def _about(self, case: str) -> list[tuple[int, ExpectedDivergence]]:
+        """The entries about a case, with their numbers, in order."""
+        numbers = sorted({*self._numbers.get(case, ()), *self._numbers.get("", ())})
+        return [(number, self.entries[number]) for number in numbers if self.entries[number].binds(case)]
+
+    def compared(self, case: str, variant: Variant) -> None:
+        """Remember that an execution was compared with its document: only then can an entry be stale."""
+        for number, entry in self._about(case):
+            for pattern in entry.patterns(case):
+                self._compared.setdefault((number, pattern), set()).add(variant)
+
+    def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> ExpectedDivergence | None:
+        """The first entry that expects exactly these kinds of an execution; remembers all that do."""
+        kinds, first = frozenset(kinds), None
+        for number, entry in self._about(case):
+            if not entry.expects(case, variant, kinds):
+                continue
+            if entry.expired(self.today):
+                self._expired.add(number)
+                continue
+            for pattern in entry.patterns(case):
+                self._observed.setdefault((number, pattern), set()).add(variant)
+            first = first or entry
+        return first
+
+    def others(self, case: str, variant: Variant) -> list[ExpectedDivergence]:
+        """The entries about an execution, whatever their kinds: those that expect another divergence."""
+        return [
+            entry
+            for _, entry in self._about(case)
+            if not entry.by_conditions
+            and (entry.variants is None or variant in entry.variants)
+            and not entry.expired(self.today)
+        ]
+
+    def audit(
+        self, is_complete: Callable[[ExpectedDivergence], Mapping[str, bool]]
+    ) -> dict[str, tuple[KnownStatus, str]]:
+        """The status of each defect, and why; ``is_complete`` says for each pattern of an entry whether its cases ran."""
+        statuses: dict[str, list[tuple[KnownStatus, str]]] = {}
+        for number, entry in enumerate(self.entries):
+            statuses.setdefault(entry.defect, []).append(self._status(number, entry, is_complete(entry)))
+        order = (KnownStatus.EXPIRED, KnownStatus.STALE, KnownStatus.EXPECTED, KnownStatus.NOT_EXECUTED)
+        audited = {}
+        for defect, each in statuses.items():
+            # What must be reviewed first.
+            worst = min((status for status, _ in each), key=order.index)
+            audited[defect] = worst, "; ".join(dict.fromkeys(why for status, why in each if status is worst and why))
+        return audited
+
+    def _status(self, number: int, entry: ExpectedDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
+        together = [entry.cases] if entry.by_conditions else [(pattern,) for pattern in entry.cases]
+        stale = [
+            text
+            for patterns in together
+            if all(complete[pattern] for pattern in patterns)
+            for text in self._unobserved(number, entry, patterns)
+        ]
+        if number in self._expired or (entry.expired(self.today) and stale):
+            return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
+        if stale:
+            return (
+                KnownStatus.STALE,
+                f"{', '.join(stale)} no longer diverges in these kinds; remove it from the defect, or bound the versions for which it is expected",
+            )
+        if any((number, pattern) in self._observed for pattern in entry.cases):
+            return KnownStatus.EXPECTED, ""
+        return KnownStatus.NOT_EXECUTED, "none of its cases was compared"
+
+    def _unobserved(self, number: int, entry: ExpectedDivergence, patterns: Sequence[str]) -> list[str]:
+        """The patterns, or the variants of them, that were compared and did not show the entry's kinds."""
+        compared, observed = (
+            set[Variant]().union(*(seen.get((number, pattern), ()) for pattern in patterns))
+            for seen in (self._compared, self._observed)
+        )
+        named = "what meets its conditions" if entry.by_conditions else patterns[0]
+        if entry.variants is None:
+            return [named] if compared and not observed else []
+        return [f"{named} ({variant.name})" for variant in sorted((entry.variants & compared) - observed)]

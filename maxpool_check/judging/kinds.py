@@ -3,7 +3,7 @@
 from enum import Enum
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import yaml
@@ -134,13 +134,16 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of divergence for people: one sentence, and the clause it rests on.
 
     ``hypothesis`` is set if the kind is a mistake in the whole result, which the reference can compute: what the result then
-    equals.
+    equals. ``special``: special values show it; ``by-window``: ordinary values as well. ``one_sided``: of two choices, always
+    the same is made.
     """
 
     group: KindGroup
     sentence: str
     clause: str
     hypothesis: str | None = None
+    special: Literal["", "always", "by-window"] = ""
+    one_sided: bool = False
 
 
 @cache

@@ -16,14 +16,7 @@ from maxpool_check.reference.geometry import floor_output
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import Execution, Verdict
 
-_ONE_SIDED = frozenset(
-    {
-        DivergenceKind.SAME_UPPER_LOWER_EXCHANGED,
-        DivergenceKind.CEIL_FLOOR_EXCHANGED,
-        DivergenceKind.CEIL_CLIP_EXCHANGED,
-        DivergenceKind.INDICES_STORAGE_ORDER,
-    }
-)
+_ONE_SIDED = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.one_sided)
 """A target that always makes the same of two choices is right wherever it is the right one."""
 
 _OF_UNKNOWN_PADS = frozenset({DivergenceKind.AUTO_PAD_IGNORED})

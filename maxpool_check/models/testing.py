@@ -14,8 +14,7 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import shown_by
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.ledger import Ledger
+from maxpool_check.judging.defects import Defect, Ledger
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import ModelRun, NotInPlace

@@ -13,9 +13,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import resolved, shown_by
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, Ledger, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.results.record import (
     COMPARED,

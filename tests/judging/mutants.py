@@ -267,7 +267,7 @@ def expired_entries_are_known(known):
 def targets():
     """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
     from maxpool_check.judging import comparison, judge
-    from maxpool_check.judging.ledger import Ledger
+    from maxpool_check.judging.defects import Ledger
 
     holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
     return {

@@ -6,9 +6,8 @@ import pytest
 
 from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.judging.defects import ExpectedDivergence
+from maxpool_check.judging.defects import ExpectedDivergence, Ledger
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.ledger import Ledger
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
