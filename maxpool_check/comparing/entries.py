@@ -11,9 +11,8 @@ from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, severity_of, shows
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
-from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
 from maxpool_check.results.record import REPORTED, Execution, Record, TargetDescription
-from maxpool_check.results.target_names import DEFAULT_PROVIDERS, KERNELS, TRANSFORM
 from maxpool_check.results.variants import Variant, variant_named
 
 _Kinds = frozenset[DivergenceKind]

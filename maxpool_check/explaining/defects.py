@@ -12,8 +12,8 @@ from rich.table import Table
 from maxpool_check import inert
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
+from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.text import styled, terminal
-from maxpool_check.results.target_names import TRANSFORM
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.words import plural
 

@@ -1,18 +1,45 @@
-"""Which targets a defect is about: a runtime and its versions."""
+"""Names of targets, whichever there are: those of a record may be others than here; and which of them a defect is about."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlencode
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.results.target_names import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, parts_of, tool_and_runtime
+TRANSFORM = "transform:"
+"""How the names of targets begin whose models a tool rewrites."""
+
+OUTPUTS = "outputs:"
+"""How the names of targets begin whose outputs were made elsewhere, and are in a file."""
+
+RESULTS = "results:"
+"""How the names of such targets begin in older records: they do not name the file, and cannot be executed again."""
+
+KERNELS = ("python:", "command:", OUTPUTS, RESULTS)
+"""How the names of targets begin that are kernels of the user's own, or their outputs."""
+
+DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU", "")
+"""The providers of a name without one: ONNX Runtime's on the CPU, the name for runtimes without providers, and none."""
 
 _LONGEST = 1000
+
+_WHEN = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?P<versions>[^@]*)(@\s*(?P<provider>[^\W_]+)\s*)?")
+
+_PARTS = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?")
+
+
+def parts_of(text: str) -> re.Match[str] | None:
+    """The ``name``, ``version``, ``provider`` and ``options`` in the name of a runtime or a tool; None if it is none."""
+    return _PARTS.fullmatch(text)
+
+
+def tool_and_runtime(text: str) -> tuple[str, str]:
+    """The name of the tool in the name of a target, empty where there is none, and that of the runtime."""
+    tool, _, runtime = text.removeprefix(TRANSFORM).partition(":on:")
+    return (tool, runtime) if text.startswith(TRANSFORM) else ("", text)
 
 
 @dataclass(frozen=True)
@@ -40,18 +67,14 @@ class TargetSelector:
         """
         if text.startswith((*KERNELS, TRANSFORM)):
             return cls.of(text)
-        if len(text) > _LONGEST:
-            raise ValueError(f"expected at most {_LONGEST} characters, found {len(text)}")
-        requirement, at, provider = text.partition("@")
         try:
-            parsed = Requirement(requirement.strip())
-        except InvalidRequirement as error:
-            raise ValueError(
-                f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'"
-            ) from error
-        if parsed.extras or parsed.marker or parsed.url or not (provider.strip() if at else "x").isalnum():
-            raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
-        return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
+            if match := _WHEN.fullmatch(text):
+                return cls.of("@".join(filter(None, match.group("name", "provider"))), match["versions"])
+        except ValueError:
+            pass
+        raise ValueError(
+            f"expected a distribution, versions and at most one provider, as 'onnxruntime < 1.29', found '{text:.200}'"
+        )
 
     @classmethod
     def of_any(cls, runtimes: Sequence[str], versions: str = "") -> "TargetSelector":
@@ -81,14 +104,13 @@ class TargetSelector:
             raise ValueError(f"expected versions, as '>=1.21,<1.29', found '{versions}'") from error
         if runtime.startswith(KERNELS) or (runtime.startswith(TRANSFORM) and ":on:" in runtime):
             return cls(runtime.partition(":")[0], specifiers, exact=runtime)
-        named, _, options = runtime.partition("?")
-        name, _, provider = named.removeprefix(TRANSFORM).partition("@")
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) or not (provider or "x").isalnum():
+        match = parts_of(runtime.removeprefix(TRANSFORM))
+        if not match or match["version"] or not match["name"][0].isalnum() or not (match["provider"] or "x").isalnum():
             raise ValueError(
                 f"expected a runtime, as 'onnxruntime', 'openvino?opset=14' or 'transform:onnxsim', found '{runtime}'"
             )
-        is_tool = runtime.startswith(TRANSFORM)
-        return cls(canonicalize_name(name), specifiers, provider or None, dict(parse_qsl(options)), is_tool)
+        is_tool, options = runtime.startswith(TRANSFORM), dict(parse_qsl(match["options"] or ""))
+        return cls(canonicalize_name(match["name"]), specifiers, match["provider"], options, is_tool)
 
     @property
     def runtime(self) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from maxpool_check.judging.target_selector import OUTPUTS, RESULTS
 from maxpool_check.results.record import Execution
-from maxpool_check.results.target_names import OUTPUTS, RESULTS
 
 
 def run_again(execution: Execution) -> list[str]:

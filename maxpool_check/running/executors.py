@@ -12,9 +12,9 @@ import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.target_selector import OUTPUTS
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
-from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import (
     StartedCase,

@@ -12,11 +12,11 @@ import msgspec
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.target_selector import OUTPUTS
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
-from maxpool_check.results.target_names import OUTPUTS
 from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
 from maxpool_check.running.header import header, now

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from packaging.version import Version
 
 from maxpool_check.files import RECORD_SUFFIXES
-from maxpool_check.results.target_names import DEFAULT_PROVIDERS, OUTPUTS, TRANSFORM, parts_of, tool_and_runtime
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, OUTPUTS, TRANSFORM, parts_of, tool_and_runtime
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS

@@ -7,6 +7,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.model import ACTIVATIONS_SINCE, maxpool_model
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.target_selector import parts_of as parts_of_name
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
@@ -20,7 +21,6 @@ from maxpool_check.results.outcomes import (
     Returned,
 )
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.results.target_names import parts_of as parts_of_name
 from maxpool_check.results.variants import (
     GRAPH_VARIANTS,
     NHWC_MAXPOOL,
