@@ -253,11 +253,7 @@ class ProtocolCheck:
         }
         (planned,) = requests.plan(replace(case, attributes={**case.attributes, **strides}), (Y_ONLY,), profile)
         if not strides or planned.not_executed is not None:
-            self._report(
-                ProtocolStep(
-                    "a request to refuse, with strides of 0", SKIPPED, "nothing that its language excludes is known"
-                )
-            )
+            self._say("a request to refuse", SKIPPED, "nothing that its language excludes is known")
             return
         with self._step("a request to refuse, with strides of 0"):
             outcome = self._execute(planned)

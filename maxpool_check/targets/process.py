@@ -105,35 +105,36 @@ class Worker:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
+        line = b""
         try:
             line = self.next_line(self._start_seconds)
-            if not line:
-                death = self.death()
-                why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
-                raise CannotStart(f"the worker died while starting: {why}".rstrip())
-            message = parsed(line)
+            message = parsed(line) if line else {}
         except TimeoutError:
             self.end()
             why = "" if self._start_seconds == START_SECONDS else " (--timeout): is its first line whole, and flushed?"
             raise CannotStart(f"it was not ready within {self._start_seconds:g} s{why}") from None
         except ValueError as error:
             self.end()
-            raise CannotStart(
-                f"{self._program} does not speak the worker's protocol: {text_of(error)}{about_line(line)}"
-            ) from error
-        if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
+            raise self._speaks_otherwise(text_of(error), line) from error
+        if not line:
+            death = self.death()
+            why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
+            raise CannotStart(f"the worker died while starting: {why}".rstrip())
+        kind, version = message.get("type"), message.get("protocol")
+        if (kind, version) == ("ready", PROTOCOL):
             return message
         self.end()
-        if message.get("type") == "ready":
-            version = text_of(message.get("protocol"))
-            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}{about_line(line)}")
-        if message.get("type") == "failed" and "message" in message:
+        if kind == "failed" and "message" in message:
             failure = RefusesOptions if message.get("refused") is True else CannotStart
             raise failure(text_of(message["message"]))
-        raise CannotStart(
-            f"{self._program} does not speak the worker's protocol: the first line of stdout must be "
-            f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{about_line(line)}'
-        )
+        if kind == "ready":
+            other = f"it speaks version {text_of(version)} of the protocol, not version {PROTOCOL}"
+            raise CannotStart(f"{other}{about_line(line)}")
+        expected = f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message'
+        raise self._speaks_otherwise(f"the first line of stdout must be {expected}", line)
+
+    def _speaks_otherwise(self, why: str, line: bytes) -> CannotStart:
+        return CannotStart(f"{self._program} does not speak the worker's protocol: {why}{about_line(line)}")
 
     def write(self, line: bytes) -> None:
         """Send a request, which is written by :meth:`flush`, and as its pipe takes it while :meth:`next_line` waits."""

@@ -52,21 +52,19 @@ class RewritingTool:
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def _named(rows: dict[str, Any], kind: Any) -> Any:
-    """The rows of a table, by name; the name is also that of the distribution and of the adapter if these have no other."""
-    return msgspec.convert(
-        {name: {"distribution": name, "adapter": name, **row} for name, row in rows.items()}, dict[str, kind]
-    )
-
-
-_TABLE = yaml.load(
+_TABLE: dict[str, dict[str, dict[str, Any]]] = yaml.load(
     Path(__file__).with_name("runtimes.yaml").read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 )
+# The name is also that of the distribution and of the adapter, if these have no other.
+_ROWS = {
+    kind: {name: {"distribution": name, "adapter": name, **row} for name, row in rows.items()}
+    for kind, rows in _TABLE.items()
+}
 
-RUNTIMES: Mapping[str, Runtime] = _named(_TABLE["runtimes"], Runtime)
+RUNTIMES: Mapping[str, Runtime] = msgspec.convert(_ROWS["runtimes"], dict[str, Runtime])
 """Every runtime, by its name in a target."""
 
-TOOLS: Mapping[str, RewritingTool] = _named(_TABLE["tools"], RewritingTool)
+TOOLS: Mapping[str, RewritingTool] = msgspec.convert(_ROWS["tools"], dict[str, RewritingTool])
 """Every tool that rewrites models, by its name in a target."""
 
 OF_NPM = frozenset(each.distribution for each in RUNTIMES.values() if each.ecosystem == "npm")
