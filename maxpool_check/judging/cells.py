@@ -13,13 +13,6 @@ from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
 from maxpool_check.reference.policies import Nan
 
-ROUNDED = {
-    "float32": DivergenceKind.Y_ROUNDED_TO_FLOAT32,
-    "float16": DivergenceKind.Y_ROUNDED_TO_FLOAT16,
-    "bfloat16": DivergenceKind.Y_ROUNDED_TO_BFLOAT16,
-}
-"""The kinds of values that are rounded to a float type, the finest first."""
-
 _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
 
@@ -137,13 +130,13 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
     """What kernels make of float values: subnormal ones zero, infinities finite, all of them rounded to a narrower type."""
     small = (np.abs(values) < ml_dtypes.finfo(values.dtype).smallest_normal) & (values != 0)
     zero = np.zeros_like(values)
-    yield DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(zero, values), values)
-    yield DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, zero, values)
+    for flushed in (np.copysign(zero, values), zero):
+        yield DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, flushed, values)
     if (values == np.inf).any():
         limits = lowest(values.dtype), highest(values.dtype)
         yield DivergenceKind.Y_SATURATED_INFINITY, np.where(np.isinf(values), np.clip(values, *limits), values)
     for name in _NARROWER.get(values.dtype.name, ()):
-        kind, narrow = ROUNDED[name], NUMPY[name]
+        kind, narrow = DivergenceKind(f"y-rounded-to-{name}"), NUMPY[name]
         limits = lowest(narrow).astype(values.dtype), highest(narrow).astype(values.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             # Values that are too large become infinite, or the largest finite value.
@@ -172,23 +165,20 @@ def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...
 
 def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Which of the wrong cells of Y equal a value of their window."""
-    inside = np.zeros(Y.shape, bool)
-    geometry = oracle.pooling.geometry
-    if wrong.sum() <= math.prod(axis.kernel for axis in geometry):
-        for at, window in _windows(oracle, wrong):
-            inside[at] = (_activated(oracle, window) == Y[at]).any()
-        return inside
-    # Many cells: all windows at once, tap by tap.
-    values = _activated(oracle, oracle.core)
-    starts = [np.arange(axis.output) * axis.stride - axis.begin for axis in geometry]
-    for tap in np.ndindex(*(axis.kernel for axis in geometry)):
-        cells = [start + t * axis.dilation for start, t, axis in zip(starts, tap, geometry, strict=True)]
-        within = [(cell >= 0) & (cell < axis.size) for cell, axis in zip(cells, geometry, strict=True)]
-        if all(each.any() for each in within):
-            there = np.ix_(*(range(size) for size in Y.shape[:2]), *map(np.flatnonzero, within))
-            taken = np.ix_(*(range(size) for size in Y.shape[:2]), *(c[w] for c, w in zip(cells, within, strict=True)))
-            inside[there] |= values[taken] == Y[there]
-    return inside & wrong
+    inside, geometry, values = np.zeros(Y.shape, bool), oracle.pooling.geometry, _activated(oracle, oracle.core)
+    at, taps = np.argwhere(wrong), math.prod(axis.kernel for axis in geometry)
+    # As many windows at once as have about a million taps.
+    for part in np.array_split(at, len(at) * taps // 2**20 + 1) if values.size else ():
+        batch, channel, *outputs = (column.reshape(-1, *[1] * len(geometry)) for column in part.T)
+        cells, within = [batch, channel], np.ones(batch.shape, bool)
+        for number, (axis, i) in enumerate(zip(geometry, outputs, strict=True)):
+            steps = np.arange(axis.kernel).reshape(-1, *[1] * (len(geometry) - 1 - number)) * axis.dilation
+            cells.append(i * axis.stride - axis.begin + steps)
+            within = within & (cells[-1] >= 0) & (cells[-1] < axis.size)
+        taken = values[tuple(np.where(within, each, 0) for each in cells)]
+        equal = within & (taken == Y[tuple(part.T)].reshape(batch.shape))
+        inside[tuple(part.T)] = equal.any(axis=tuple(range(1, equal.ndim)))
+    return inside
 
 
 def _leaks(oracle: Oracle, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
@@ -229,10 +219,9 @@ def _order_dependent(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.nda
         values = np.sort(np.where(np.isnan(window), np.array(np.nan, window.dtype), window), axis=None)
         families.setdefault(values.tobytes(), []).append(at)
     for family in families.values():
-        results = np.array([Y[at] for at in family], Y.dtype)
-        if not same(results, np.full_like(results, results[0])).all():
-            for at in family:
-                dependent[at] = suspects[at]
+        cells = tuple(np.array(family).T)
+        if not same(Y[cells], np.full_like(Y[cells], Y[family[0]])).all():
+            dependent[cells] = suspects[cells]
     return dependent
 
 

@@ -6,7 +6,7 @@ of a dtype say nothing about those of another.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -27,40 +27,26 @@ Contradictions = dict[str, dict[str, str]]
 
 
 class Observations:
-    """The compared executions of one target, by the numbers of their cases: one byte per case, and more of those that diverge."""
+    """The compared executions of one target, by the numbers of their cases.
+
+    Of each case, by whether an execution is translated and whether it has Indices, the candidates: None if it conforms.
+    ``candidates`` are the mistakes that explain some execution, by dtype.
+    """
 
     def __init__(self) -> None:
-        self._conforming = bytearray()
-        self._diverging: dict[tuple[int, int], frozenset[str]] = {}
-        self._candidates: dict[str, set[str]] = defaultdict(set)
+        self.by_case: dict[int, dict[tuple[bool, bool], frozenset[str] | None]] = defaultdict(dict)
+        self.candidates: dict[str, set[str]] = defaultdict(set)
 
     def add(self, number: int, execution: Execution) -> None:
         """Remember an execution of the case of a number."""
         if not execution.digests:
             return
-        self._conforming.extend(bytes(max(0, number + 1 - len(self._conforming))))
-        form = 2 * bool(execution.translation) + ("Indices" in execution.digests)
+        form = bool(execution.translation), "Indices" in execution.digests
         if execution.verdict is Verdict.CONFORMS:
-            self._conforming[number] |= 1 << form
+            self.by_case[number].setdefault(form, None)
         elif execution.verdict is Verdict.DIVERGES:
-            kinds = frozenset(cause.kind for cause in execution.causes)
-            self._diverging[number, form] = kinds
-            self._candidates[_dtype(execution)] |= kinds
-
-    def candidates(self) -> dict[str, set[str]]:
-        """The mistakes that explain some execution, by dtype."""
-        return {dtype: set(kinds) for dtype, kinds in self._candidates.items()}
-
-    def __len__(self) -> int:
-        """The number of cases up to the last one that was compared."""
-        return len(self._conforming)
-
-    def of(self, number: int) -> Iterator[tuple[bool, bool, frozenset[str] | None]]:
-        """Of each execution of a case: whether it is translated and has Indices, and the candidates: None if it conforms."""
-        for form in range(4) if number < len(self) else ():
-            explained = self._diverging.get((number, form))
-            if explained is not None or self._conforming[number] & 1 << form:
-                yield bool(form & 2), bool(form & 1), explained
+            kinds = self.by_case[number][form] = frozenset(cause.kind for cause in execution.causes)
+            self.candidates[_dtype(execution)] |= kinds
 
 
 def contradictions(
@@ -72,22 +58,24 @@ def contradictions(
     case by case, so that targets can share it.
     """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
-    candidates = {target: observed.candidates() for target, observed in observations.items()}
-    for number in range(max(map(len, observations.values()), default=0)):
+    left = {
+        target: {dtype: set(kinds) for dtype, kinds in observed.candidates.items() if kinds}
+        for target, observed in observations.items()
+    }
+    for number in sorted(set().union(*(observed.by_case for observed in observations.values()))):
         for target, observed in observations.items():
-            if not any(candidates[target].values()):
-                continue
-            for is_translated, has_indices, explained in observed.of(number):
+            executions = observed.by_case.get(number, {}) if any(left[target].values()) else {}
+            for is_translated, has_indices in sorted(executions):
                 oracle = oracle_of(number)
                 if oracle is None or not _is_comparable(oracle, is_translated=is_translated):
                     continue
-                dtype = oracle.X.dtype.name
-                left = candidates[target].get(dtype, set())
+                dtype, explained = oracle.X.dtype.name, executions[is_translated, has_indices]
+                candidates = left[target].get(dtype, set())
                 not_contradicted = _ONE_SIDED if explained is None else explained | _OF_UNKNOWN_PADS
-                for kind in sorted(left - not_contradicted):
+                for kind in sorted(candidates - not_contradicted):
                     if would_change(oracle, DivergenceKind(kind), indices=has_indices):
                         results[target][kind][dtype] = id_of(number)
-                        left.remove(kind)
+                        candidates.remove(kind)
     return {target: dict(result) for target, result in results.items()}
 
 
@@ -134,10 +122,10 @@ def _dtype(execution: Execution) -> str:
 
 
 def _most_frequent(causes: Sequence[Cause], frequency: Mapping[str, int]) -> tuple[Cause, ...]:
-    def best(candidates: Sequence[Cause]) -> list[Cause]:
+    def best(*outputs: str | None) -> list[Cause]:
+        candidates = [cause for cause in causes if cause.output in outputs]
         most = max((frequency[cause.kind] for cause in candidates), default=0)
         return [cause for cause in candidates if frequency[cause.kind] == most]
 
-    of_Y = best([cause for cause in causes if cause.output != "Indices"])
-    whole = any(cause.output is None for cause in of_Y)
-    return (*of_Y, *([] if whole else best([cause for cause in causes if cause.output == "Indices"])))
+    of_y = best(None, "Y")
+    return (*of_y, *([] if any(cause.output is None for cause in of_y) else best("Indices")))
