@@ -115,35 +115,31 @@ def _key(value: np.generic) -> object:
 
 def accepted_result(oracle: Oracle, most_values: int = MOST_VALUES) -> AcceptedResult:
     """The accepted Y and Indices of a MaxPool in one interpretation of its windows. Raises :class:`NotListed`."""
+    pooled, layout = oracle.pooled, oracle.pooling.layout
+    assert pooled.Indices is not None
     with np.errstate(invalid="ignore"):
         # Every Y that may be right in some cell: of each interpretation of NaN, and with zeros of the other sign.
-        possible = [oracle.pooled.Y, *(interpretation.Y for interpretation in oracle.interpretations)]
-        if is_float(oracle.pooled.Y.dtype):
+        possible = [pooled.Y, *(interpretation.Y for interpretation in oracle.interpretations)]
+        if is_float(pooled.Y.dtype):
             possible += [np.where(Y == 0, -Y, Y) for Y in possible if (Y == 0).any()]
         candidates = list({Y.tobytes(): Y for Y in possible}.values())
         Y = _right_values(oracle, candidates)
-        Indices, together = _right_indices(oracle, candidates, most_values)
-    pooled, layout = oracle.pooled, oracle.pooling.layout
-    assert pooled.Indices is not None
-    positions = layout.from_core(np.arange(pooled.Y.size).reshape(pooled.Y.shape)).reshape(-1)
-    # The position in the layout of the case, of the cells in N x C x D1 x ... x Dn.
-    place = np.empty_like(positions)
-    place[positions] = np.arange(positions.size)
+        pairs = _right_pairs(oracle, candidates, most_values)
+    Indices = _right_indices(oracle, pairs)
+    # Where the layout of the case has each cell of N x C x D1 x ... x Dn.
+    place = np.argsort(layout.from_core(np.arange(pooled.Y.size).reshape(pooled.Y.shape)).reshape(-1)).tolist()
 
     def output(tensor: np.ndarray, others: Mapping[int, tuple[CellValue, ...]]) -> AcceptedOutput:
-        return AcceptedOutput(layout.from_core(tensor), {int(place[at]): others[at] for at in others})
+        return AcceptedOutput(layout.from_core(tensor), {place[at]: values for at, values in others.items()})
 
-    dtype = oracle.dtype("Indices")
-    numbers = {
-        at: tuple(value if isinstance(value, OpenValue) else dtype.type(value) for value in values)
-        for at, values in Indices.items()
+    together = {
+        (place[at], place[at]): tuple(each)
+        for at, each in pairs.items()
+        # Where not every value goes with every index.
+        if len(each) < len({_key(value) for value, _ in each}) * len({int(index) for _, index in each})
     }
-    pairs = {
-        (int(place[at]), int(place[at])): tuple((value, dtype.type(number)) for value, number in values)
-        for at, values in together.items()
-    }
-    outputs = {"Y": output(pooled.Y, Y), "Indices": output(pooled.Indices.astype(dtype), numbers)}
-    return AcceptedResult(oracle.pooling.geometry, outputs, pairs, oracle.pooling.numbering.bound(oracle.core.shape))
+    outputs = {"Y": output(pooled.Y, Y), "Indices": output(pooled.Indices.astype(oracle.dtype("Indices")), Indices)}
+    return AcceptedResult(oracle.pooling.geometry, outputs, together, oracle.pooling.numbering.bound(oracle.core.shape))
 
 
 def _right_values(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int, tuple[CellValue, ...]]:
@@ -158,45 +154,38 @@ def _right_values(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int,
     return others | dict.fromkeys(np.flatnonzero(oracle.pooled.undefined).tolist(), (OpenValue.ANY,))
 
 
-def _right_indices(
-    oracle: Oracle, candidates: Sequence[np.ndarray], most_values: int
-) -> tuple[dict[int, tuple[CellValue, ...]], dict[int, tuple[tuple[np.generic, int], ...]]]:
-    """The right values of the cells of Indices besides the reference's, and the pairs of Y and an index, where they matter."""
-    pooled = oracle.pooled
-    assert pooled.Indices is not None
-    empty = np.flatnonzero(pooled.empty).tolist()
-    others: dict[int, tuple[CellValue, ...]] = dict.fromkeys(empty, (OpenValue.ANY,))
-    numbers = _numbers(oracle, most_values)
-    if not numbers:
-        return others, {}
-    right: dict[int, dict[object, tuple[np.generic, set[int]]]] = {}
-    for number in range(max(map(len, numbers.values()))):
+def _right_pairs(oracle: Oracle, candidates: Sequence[np.ndarray], most_values: int) -> dict[int, list[Pair]]:
+    """By position of a cell in which more than one index can be right, the right pairs of Y and an index."""
+    numbers, Indices = _numbers(oracle, most_values), oracle.pooled.Indices
+    assert Indices is not None
+    right: dict[int, dict[object, dict[int, Pair]]] = {}
+    for number in range(max(map(len, numbers.values()), default=0)):
         at = np.array([position for position, each in numbers.items() if len(each) > number])
-        Indices = pooled.Indices.copy()
-        Indices.reshape(-1)[at] = [numbers[position][number] for position in at.tolist()]
+        given = Indices.copy()
+        given.reshape(-1)[at] = [numbers[position][number] for position in at.tolist()]
         for candidate in candidates:
-            fits = (oracle.match_indices(Indices, candidate).right & oracle.acceptable(candidate)).reshape(-1)
+            fits = (oracle.match_indices(given, candidate).right & oracle.acceptable(candidate)).reshape(-1)
             for position in at[fits[at]].tolist():
-                value = candidate.reshape(-1)[position]
-                pairs = right.setdefault(position, {}).setdefault(_key(value), (value, set()))
-                pairs[1].add(numbers[position][number])
-    together = {}
-    open_index = oracle.pooling.policies.nan is Nan.AS_NEG_INF
-    only_nan = oracle.only_nan.reshape(-1)
-    for position, by_value in right.items():
-        every = set().union(*(indices for _, indices in by_value.values()))
-        if any(indices != every for _, indices in by_value.values()):
-            together[position] = tuple(
-                (value, index) for value, indices in by_value.values() for index in sorted(indices)
-            )
-        more: list[CellValue] = [
-            np.int64(index) for index in sorted(every - {int(pooled.Indices.reshape(-1)[position])})
-        ]
-        if open_index and only_nan[position]:
-            more.append(OpenValue.NO_CELL)
-        if more:
-            others[position] = tuple(more)
-    return others, together
+                value, index = candidate.reshape(-1)[position], numbers[position][number]
+                of_value = right.setdefault(position, {}).setdefault(_key(value), {})
+                of_value.setdefault(index, (value, oracle.dtype("Indices").type(index)))
+    return {at: [pair for of_value in values.values() for pair in of_value.values()] for at, values in right.items()}
+
+
+def _right_indices(oracle: Oracle, pairs: Mapping[int, Sequence[Pair]]) -> dict[int, tuple[CellValue, ...]]:
+    """The right values of the cells of Indices, by position, besides the reference's."""
+    assert oracle.pooled.Indices is not None
+    others: dict[int, tuple[CellValue, ...]] = dict.fromkeys(
+        np.flatnonzero(oracle.pooled.empty).tolist(), (OpenValue.ANY,)
+    )
+    is_open = oracle.only_nan.reshape(-1) & (oracle.pooling.policies.nan is Nan.AS_NEG_INF)
+    for at, each in pairs.items():
+        indices = {int(index): index for _, index in each}
+        indices.pop(int(oracle.pooled.Indices.reshape(-1)[at]), None)
+        more = [indices[index] for index in sorted(indices)]
+        if more or is_open[at]:
+            others[at] = (*more, *((OpenValue.NO_CELL,) if is_open[at] else ()))
+    return others
 
 
 def _numbers(oracle: Oracle, most_values: int) -> dict[int, list[int]]:
@@ -204,26 +193,20 @@ def _numbers(oracle: Oracle, most_values: int) -> dict[int, list[int]]:
 
     Those are the numbers of the cells of its window that hold a NaN or a maximum under some interpretation.
     """
-    policies, pooled, X = oracle.pooling.policies, oracle.pooled, oracle.core
-    if not X.size:
-        return {}
-    several = oracle.holds_nan.copy()
-    if policies.tie is Tie.ANY:
-        several |= oracle.last != oracle.choices[0]
-    several &= ~pooled.empty
+    X, shape = oracle.core, oracle.pooled.Y.shape
+    several = oracle.holds_nan & ~oracle.pooled.empty
+    if oracle.pooling.policies.tie is Tie.ANY:
+        several = (oracle.holds_nan | (oracle.last != oracle.choices[0])) & ~oracle.pooled.empty
     result, total = {}, 0
-    for at in np.argwhere(several):
-        cell = tuple(at.tolist())
-        window = window_cells(cell, oracle.pooling.geometry)
-        flat = np.ravel_multi_index(tuple(np.array(window).T), X.shape)
+    for at in map(tuple, np.argwhere(several) if X.size else ()):
+        flat = np.ravel_multi_index(tuple(np.array(window_cells(at, oracle.pooling.geometry)).T), X.shape)
         values = X.reshape(-1)[flat]
         selected = values != values
         for interpretation in oracle.interpretations:
-            selected = selected | (values == interpretation.maxima[cell])
+            selected = selected | (values == interpretation.maxima[at])
         numbers = oracle.pooling.numbering.number(flat[selected], X.shape)
         total += len(numbers)
         if total > most_values:
             raise NotListed(f"its Indices have more than {most_values} right values")
-        position = int(np.ravel_multi_index(cell, pooled.Y.shape))
-        result[position] = sorted({int(number) for number in numbers})
+        result[int(np.ravel_multi_index(at, shape))] = np.unique(numbers).tolist()
     return result
