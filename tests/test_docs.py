@@ -17,8 +17,8 @@ from maxpool_check.comparing.gate import Decision
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
 from maxpool_check.docs import anchor, topics
+from maxpool_check.judging.cells import MIXED, OBSERVABLE
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.interpretations import MIXED, OBSERVABLE
 from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.reporting.model_report import ModelLabel, NodeState

@@ -1,8 +1,12 @@
-"""The kinds of single wrong cells, decided from X, the window, Y and the index."""
+"""The kinds of single wrong cells, decided from X, the window, Y and the index; and which interpretations the others agree with.
 
-import itertools
+An interpretation is one of a point that the document leaves open.
+"""
+
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial, reduce
 
 import ml_dtypes
 import numpy as np
@@ -10,8 +14,22 @@ import numpy as np
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import IndexMatch, Oracle
-from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
-from maxpool_check.reference.policies import Nan
+from maxpool_check.reference.dtypes import NUMPY, bits, highest, is_float, lowest, same
+from maxpool_check.reference.policies import Nan, Tie, ZeroSign
+
+MIXED = "mixed"
+"""The interpretation of an open point if no single interpretation agrees with all cells of an output."""
+
+FIRST_STICKS = "first-sticks"
+"""An interpretation of NaN that no document proposes: NaN wins if it is the first cell of the window, else is ignored."""
+
+OBSERVABLE = {
+    "nan": (Nan.IGNORED.value, Nan.AS_NEG_INF.value, Nan.PROPAGATES.value, FIRST_STICKS),
+    "tie": ("first", "last", "column-first"),
+    "zero_sign": ("first", "last", "positive", "negative"),
+    "nan_bits": ("kept", "changed"),
+}
+"""The interpretations that outputs can agree with, by open point; the documentation explains each. Otherwise ``MIXED``."""
 
 _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
@@ -102,14 +120,12 @@ def _at_padding(oracle: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.nd
     if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS:
         return at_padding
     grid: tuple[np.ndarray, ...] = np.indices(numbers.shape, sparse=True)
-    batch, channel, *outputs = grid
-    for tap in itertools.product(*(range(axis.kernel) for axis in geometry)):
-        outside = np.zeros((1,) * numbers.ndim, bool)
-        position = []
-        for i, axis, t in zip(outputs, geometry, tap, strict=True):
-            position.append(i * axis.stride - axis.begin + t * axis.dilation)
-            outside = outside | (position[-1] < 0) | (position[-1] >= axis.size)
-        at_padding |= outside & (numbers == numbering.of_coordinates((batch, channel, *position), shape))
+    for tap in np.ndindex(*(axis.kernel for axis in geometry)):
+        steps = zip(grid[2:], geometry, tap, strict=True)
+        position = [i * axis.stride - axis.begin + t * axis.dilation for i, axis, t in steps]
+        beyond = ((cells < 0) | (cells >= axis.size) for cells, axis in zip(position, geometry, strict=True))
+        number = numbering.of_coordinates((*grid[:2], *position), shape)
+        at_padding |= reduce(np.logical_or, beyond) & (numbers == number)
     return at_padding & where
 
 
@@ -146,11 +162,9 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
 
 def _activated(oracle: Oracle, maxima: np.ndarray) -> np.ndarray:
     """Y for these maxima; themselves where a node behind MaxPool does not define it."""
-    activation = oracle.pooling.activation
-    try:
-        return maxima if activation is None else activation.of(maxima)
-    except Inexact:
-        return maxima
+    with suppress(Inexact):
+        return maxima if oracle.pooling.activation is None else oracle.pooling.activation.of(maxima)
+    return maxima
 
 
 def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
@@ -225,12 +239,9 @@ def _order_dependent(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.nda
     return dependent
 
 
-def _forgetful(values: np.ndarray) -> float:
-    maximum = float(values[0])
-    for value in map(float, values[1:]):
-        # As the instruction maxps: the second operand, unless the first is greater.
-        maximum = maximum if maximum > value else value
-    return maximum
+def _forgetful(window: np.ndarray) -> float:
+    # As the instruction maxps: the second operand, unless the first is greater.
+    return reduce(lambda maximum, value: maximum if maximum > value else value, map(float, window.reshape(-1)))
 
 
 def _separable(window: np.ndarray, first: int) -> float:
@@ -240,11 +251,94 @@ def _separable(window: np.ndarray, first: int) -> float:
 
 
 _SCANS: tuple[Callable[[np.ndarray], float], ...] = (
-    lambda window: _forgetful(window.reshape(-1)),
-    lambda window: _forgetful(window.T.reshape(-1)),
-    lambda window: _forgetful(np.flip(window).reshape(-1)),
-    lambda window: _forgetful(np.flip(window.T).reshape(-1)),
-    lambda window: _separable(window, -1),
-    lambda window: _separable(window, 0),
+    _forgetful,
+    lambda window: _forgetful(window.T),
+    lambda window: _forgetful(np.flip(window)),
+    lambda window: _forgetful(np.flip(window.T)),
+    partial(_separable, first=-1),
+    partial(_separable, first=0),
 )
 """Scans that lose their maximum at a NaN: by rows, by columns, each in both directions, and axis by axis."""
+
+
+def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
+    """By open point, the interpretations that agree with all cells in which interpretations differ; else ``MIXED``.
+
+    ``outputs`` are Y and maybe Indices, N x C x D1 x ... x Dn, of the right shapes. Points that the case does not touch,
+    and those its policies decide, are left out.
+    """
+    if oracle.pooling.activation is not None:
+        return {}
+    names_by_point = {
+        "nan": _nan(oracle, outputs["Y"]),
+        "tie": _tie(oracle, outputs["Y"], outputs.get("Indices")),
+        "zero_sign": _zero_sign(oracle, outputs["Y"]),
+        "nan_bits": _nan_bits(oracle, outputs["Y"]),
+    }
+    return {point: names for point, names in names_by_point.items() if names}
+
+
+def _agreeing(point: str, interpretations: Sequence[np.ndarray], Y: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
+    by_name = dict(zip(OBSERVABLE[point], interpretations, strict=True))
+    return tuple(name for name, values in by_name.items() if same(values[where], Y[where]).all()) or (MIXED,)
+
+
+def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
+    if not oracle.nan_is_open:
+        return ()
+    ignored, as_neg_inf, propagates, _ = (interpretation.Y for interpretation in oracle.interpretations)
+    first_cells = oracle.core
+    for dimension, axis in enumerate(oracle.pooling.geometry, 2):
+        first_cells = first_cells.take(axis.taps()[0], dimension)
+    interpretations = (ignored, as_neg_inf, propagates, np.where(np.isnan(first_cells), first_cells, ignored))
+    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty)
+
+
+def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
+    # Most tensors have no two cells that are equal.
+    cells, can_tie = oracle.core, oracle.pooling.policies.tie is Tie.ANY
+    if numbers is None or not can_tie or len(np.unique(cells)) == cells.size:
+        return ()
+    judged = ~(oracle.pooled.empty | oracle.holds_nan)
+    chosen = dict(zip(OBSERVABLE["tie"], (oracle.choices[0], oracle.last, oracle.column_first), strict=True))
+    tied = judged & (chosen["first"] != chosen["last"])
+    if not (numbers == oracle.pooled.Indices)[judged].all():
+        # An index that refers to no maximum shows nothing about equal maxima.
+        tied &= oracle.match_indices(numbers, Y).right
+    if not tied.any():
+        return ()
+    by_name = {name: oracle.pooling.numbering.number(each[tied], cells.shape) for name, each in chosen.items()}
+    return tuple(name for name, each in by_name.items() if (each == numbers[tied]).all()) or (MIXED,)
+
+
+def _zero_sign(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
+    if oracle.pooling.policies.zero_sign is not ZeroSign.EITHER or not is_float(Y.dtype):
+        return ()
+    signs = np.signbit(oracle.core[oracle.core == 0])
+    if signs.all() or not signs.any():
+        return ()
+    negative, positive = oracle.holds_zeros
+    both = negative & positive & (oracle.pooled.maxima == 0) & ~oracle.holds_nan
+    if not both.any():
+        return ()
+    zero = np.zeros_like(Y)
+    last = oracle.core.reshape(-1)[oracle.last]
+    return _agreeing("zero_sign", (oracle.pooled.Y, last, zero, -zero), Y, both)
+
+
+def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
+    """Whether NaN that conforms has the bits of a NaN of its window. No document says so: payload and sign are not judged."""
+    nan = Y != Y
+    own = bits(oracle.core[oracle.core != oracle.core])
+    # A runtime that makes every NaN the usual one shows it only if X has another.
+    if not nan.any() or (own == bits(np.array([np.nan], Y.dtype))).all():
+        return ()
+    nan &= oracle.acceptable(Y) & ~oracle.pooled.empty
+    X_bits, Y_bits = bits(oracle.core), bits(Y)
+    kept = np.zeros(Y.shape, bool)
+    for pattern in np.unique(Y_bits[nan]):
+        kept |= nan & (Y_bits == pattern) & oracle.holds(X_bits == pattern)
+    if not nan.any():
+        return ()
+    all_kept, none_kept = OBSERVABLE["nan_bits"]
+    return (all_kept,) if kept[nan].all() else (MIXED,) if kept.any() else (none_kept,)

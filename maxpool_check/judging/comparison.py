@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.cells import index_kinds, tie_kinds, value_kinds
+from maxpool_check.judging.cells import index_kinds, interpretations_of, tie_kinds, value_kinds
 from maxpool_check.judging.hypotheses import NUMBERING, causes_of
-from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import is_truncated_division

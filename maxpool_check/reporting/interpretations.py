@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maxpool_check.judging.interpretations import MIXED
+from maxpool_check.judging.cells import MIXED
 from maxpool_check.results.record import Execution, Record
 
 
