@@ -1,12 +1,14 @@
 """Draws cases of a document: the same seed draws the same cases, on every machine and with every version of Python.
 
 A geometry is drawn backwards, from the number of windows to the size of X, so that every draw is valid. Values come from a
-small palette of special values, so that whole windows of them occur.
+small palette of special values, so that whole windows of them occur. The nodes of a graph around MaxPool are drawn one after
+the other, each for the tensor that enters it; one that is not exact there is left out.
 """
 
 import itertools
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +17,26 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.fuzzing.contexts import in_a_graph
+from maxpool_check.graphs.context import MAX_POOL, Context, max_pool
+from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.graphs.operators import apply
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
+from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import AutoPad, Axis
-from maxpool_check.reference.pooling import Function
+from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import Role, attributes_of_roles, roles_of
 from maxpool_check.specifications.specification import Refused, Specification
+
+OPERATOR_SETS = range(8, 27)
+"""The operator sets that graphs are drawn in."""
+
+_MOST_CELLS = 1000
+"""The most cells of a tensor in a drawn graph."""
+
+_COUNTS = (((1, 0), (0, 1), (1, 1), (2, 1), (1, 2)), ((0, 0), (1, 0), (0, 1)))
+"""How many nodes are drawn before and behind MaxPool, alone and with a node that undoes another."""
 
 _ACTIVATIONS: tuple[dict[Role, Any], ...] = (
     {}, {}, {Role.ACTIVATION: Function.RELU},
@@ -80,7 +94,7 @@ def _case(stream: Stream, document: Specification, invalid: bool) -> Case:
     channels = stream.choice((1, 2, 3, 16)) if document.channel_multiple == 1 else document.channel_multiple
     shape = document.layout.arranged((stream.choice((1, 2)), channels, *sizes))
     if invalid:
-        attributes, shape = _excluded(stream, attributes, shape)
+        attributes, shape = _with_a_mistake(stream, attributes, shape)
     return Case(
         id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), attributes=attributes,
         X=Recipe.of(_values(stream, shape, NUMPY[dtype])), outputs=("Y", "Indices") if document.indices else ("Y",),
@@ -117,15 +131,13 @@ def _choices(stream: Stream, document: Specification, rank: int) -> dict[Role, A
     newest = VERSIONS[-1].attributes if document.onnx else {}
     choices: dict[Role, Any] = {}
     for name, attribute in {**newest, **document.attributes}.items():
-        role, meanings = attribute.role, tuple(attribute.values.values())
-        drawn: dict[Role, Any] = {}
-        if role is Role.ACTIVATION:
-            drawn = stream.choice(_ACTIVATIONS)
-        elif role is Role.INDEX_AXIS:
-            drawn = {role: stream.choice(range(rank + 2))}
-        elif meanings:
+        role, meanings = attribute.role, [{attribute.role: meaning} for meaning in attribute.values.values()]
+        if role is Role.AUTO_PAD:
             # Explicit pads come twice as often.
-            drawn = {role: stream.choice([AutoPad.EXPLICIT, *meanings] if role is Role.AUTO_PAD else meanings)}
+            meanings.append({role: AutoPad.EXPLICIT})
+        elif role is Role.INDEX_AXIS:
+            meanings = [{role: axis} for axis in range(rank + 2)]
+        drawn = stream.choice(_ACTIVATIONS if role is Role.ACTIVATION else meanings or [{}])
         choices |= drawn if name in document.attributes else {}
     return choices
 
@@ -135,30 +147,25 @@ def _sizes_and_attributes(
 ) -> tuple[list[int], dict[str, Any]]:
     """The spatial sizes of X, and all attributes."""
     auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
-    sizes = [axis.size for axis in axes]
-    if auto_pad is not AutoPad.EXPLICIT:
-        has_default_pads = any(
-            attribute.role in (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN) and attribute.default is not None
-            for attribute in document.attributes.values()
-        )
-        if has_default_pads or auto_pad is AutoPad.VALID:
-            # The pads are ignored, so that the windows lie on X alone.
-            sizes = [axis.size + axis.begin + axis.end for axis in axes]
-        if has_default_pads:
-            axes = [replace(axis, begin=0, end=0) for axis in axes]
+    pads = (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN)
+    has_default = any(each.role in pads and each.default is not None for each in document.attributes.values())
+    is_explicit = auto_pad is AutoPad.EXPLICIT
+    # Pads that are ignored leave the windows on X alone.
+    ignored = auto_pad is AutoPad.VALID or (not is_explicit and has_default)
+    sizes = [axis.size + (axis.begin + axis.end) * ignored for axis in axes]
+    if not is_explicit and has_default:
+        axes = [replace(axis, begin=0, end=0) for axis in axes]
     return sizes, attributes_of_roles(document, {**roles_of(tuple(axes)), **choices})
 
 
 def _values(stream: Stream, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A few values, mostly the first of them, so that whole windows hold nothing else; or ascending numbers."""
-    size = int(np.prod(shape))
-    pool = [lowest(dtype), highest(dtype), 1, 2, 3, 0]
+    size = math.prod(shape)
+    pool = [lowest(dtype), highest(dtype), 1, 2, 3, 0, *([-1, -2] if dtype.kind == "i" else [])]
     if is_float(dtype):
         subnormal = float(ml_dtypes.finfo(dtype).smallest_subnormal)
         # The values that scans start from come more often than others.
         pool += [-np.inf, -np.inf, -np.inf, np.inf, np.nan, np.nan, -0.0, subnormal, -subnormal, -1, 0.5]
-    elif dtype.kind == "i":
-        pool += [-1, -2]
     palette = [stream.choice(pool) for _ in range(stream.choice(range(5)))]
     if not palette:
         return (np.arange(size) % 100).astype(dtype).reshape(shape)
@@ -166,7 +173,7 @@ def _values(stream: Stream, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarr
     return np.array([stream.choice(palette) for _ in range(size)], dtype).reshape(shape)
 
 
-def _excluded(
+def _with_a_mistake(
     stream: Stream, attributes: dict[str, Any], shape: tuple[int, ...]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """The attributes and shape with one mistake; a case that the document allows nevertheless is not used."""
@@ -176,7 +183,150 @@ def _excluded(
     if isinstance(value, list):
         place = stream.choice(range(len(value)))
         wrong = [[*value[:place], entry, *value[place + 1 :]] for entry in (0, -1, 1000)] + [value[:-1], [*value, 1]]
-    others = {key: kept for key, kept in attributes.items() if key != name}
-    mistakes = [*(({**attributes, name: entry}, shape) for entry in wrong), (others, shape), (attributes, shape[:-1])]
-    mistaken: tuple[dict[str, Any], tuple[int, ...]] = stream.choice(mistakes)
-    return mistaken
+    kind = stream.choice(range(len(wrong) + 2))
+    if kind == len(wrong):
+        return attributes, shape[:-1]
+    attributes = {key: kept for key, kept in attributes.items() if key != name}
+    return attributes | ({name: wrong[kind]} if kind < len(wrong) else {}), shape
+
+
+def in_a_graph(case: Case, stream: Stream) -> Case | None:
+    """The case with a graph around its MaxPool, in an operator set; None where the graph has no exact result.
+
+    The document is the version of the operator in the operator set, unless it is another than ONNX's. Attributes that a
+    version does not have are left out; an X of a type that it does not have becomes float32.
+    """
+    opset, document = stream.choice(OPERATOR_SETS), case.specification
+    if document.onnx is document:
+        document = specification(f"onnx-{opset}")
+    elif document.onnx is not None:
+        opset = max(opset, document.onnx.since)
+    if case.X.size > _MOST_CELLS:
+        return None
+    X = case.X.tensor() if case.X.dtype.name in document.dtypes else case.X.tensor().astype(np.float32)
+    number = stream.random()
+    if number < 0.6:
+        # Small integers, of which cells that are near each other have different ones.
+        first, step = stream.choice(range(100)), stream.choice((1, 7, 13, 37))
+        lowest_value = 1 if X.dtype.kind == "u" else stream.choice((1, -50, -100))
+        X = (lowest_value + (first + step * np.arange(X.size)) % 100).astype(X.dtype).reshape(X.shape)
+    elif number < 0.9 and is_float(X.dtype):
+        # Many nodes have no exact result for NaN and -0.
+        X = np.where((X != X) | (X == 0), NUMPY[X.dtype.name].type(stream.choice((-2, -1, 3))), X)
+    first_nodes, second_nodes, X = _pair(stream, X)
+    ahead, behind = stream.choice(_COUNTS[bool(first_nodes)])
+    before = _chain(stream, [*(stream.choice(_BEFORE) for _ in range(ahead)), *first_nodes], X, opset)
+    drawn = replace(
+        case, X=Recipe.of(X), spec=document.name, policies=document.policies, context=Context(opset, before),
+        attributes={name: value for name, value in case.attributes.items() if name in document.attributes},
+        outputs=stream.choice((("Y", "Indices"), ("Y", "Indices"), ("Indices",))) if document.indices else ("Y",),
+    )  # fmt: skip
+    if not isinstance(drawn.resolved, Pooling):
+        return None
+    pooled = evaluate(drawn.entering, replace(drawn.resolved, indices=True))
+    unpool = {name: drawn.attributes[name] for name in ("kernel_shape", "strides", "pads") if name in drawn.attributes}
+    entries = [*second_nodes, *(stream.choice([*_AFTER, Node("MaxUnpool", unpool)]) for _ in range(behind))]
+    after = _chain(stream, entries, pooled.Y, opset, pooled.Indices)
+    drawn = replace(drawn, context=Context(
+        opset, before, after, consumers=_rarely(stream, 2, 1), initializer=_rarely(stream, True, False),
+        dimensions=_rarely(stream, tuple(f"X{axis}" for axis in range(X.ndim)), None),
+        inside=_rarely(stream, stream.choice(("If", "Loop", "function")), None),
+    ))  # fmt: skip
+    return drawn if drawn.context.has_nodes and drawn.is_exact else None
+
+
+def _rarely(stream: Stream, rare: Any, usual: Any) -> Any:
+    return rare if stream.random() < 0.1 else usual
+
+
+def _pair(stream: Stream, X: np.ndarray) -> tuple[list[Node], list[Node], np.ndarray]:
+    """A node right before MaxPool and one right behind it that undoes it, and their X, or no nodes and the same X."""
+    number = stream.random()
+    if number < 0.12:
+        permutation = sorted(range(X.ndim), key=lambda _: stream.random())
+        inverse = np.argsort(permutation).tolist()
+        # The tensor that enters MaxPool is the drawn one, which the windows fit.
+        flowing_in = np.ascontiguousarray(X.transpose(inverse))
+        return [Node("Transpose", {"perm": permutation})], [Node("Transpose", {"perm": inverse})], flowing_in
+    if number < 0.22:
+        scale = stream.choice((0.5, 1, 0.1))
+        point = {"dtype": stream.choice(("int8", "uint8")), "data": stream.choice((0, 3, 100))}
+        quantize = [Node("QuantizeLinear", {"y_scale": scale, "y_zero_point": point})]
+        dequantize = [Node("DequantizeLinear", {"x_scale": scale, "x_zero_point": point})]
+        return (quantize, dequantize, X) if is_float(X.dtype) else (dequantize, quantize, X)
+    return [], [], X
+
+
+def _chain(
+    stream: Stream, drawn: Sequence[str | Node], X: np.ndarray, opset: int, indices: np.ndarray | None = None
+) -> tuple[Node, ...]:
+    """The nodes of these operators, and these nodes, that have exact results one behind the other.
+
+    ``indices`` are those of the MaxPool before them, if they are behind it.
+    """
+    nodes = []
+    for entry in drawn:
+        if X.ndim < 2:
+            break
+        node = entry if isinstance(entry, Node) else Node(entry, _FIELDS[entry](stream, X) if entry in _FIELDS else {})
+        try:
+            Y = max_pool(node, X, opset).Y if node.op == MAX_POOL else apply(node, X, opset, indices)
+        except Inexact:
+            continue
+        # What GlobalMaxPool gives for a plane of -inf would be taken for the result of MaxPool.
+        is_of_nothing = node.op == "GlobalMaxPool" and is_float(Y.dtype) and (Y == -np.inf).any()
+        if not 0 < Y.size <= _MOST_CELLS or is_of_nothing:
+            continue
+        X = Y
+        constants = stream.choice(("initializer", "initializer", "initializer", "constant", "input"))
+        consumers = _rarely(stream, 2, 1) if indices is None else 1
+        nodes.append(replace(node, constants=constants, consumers=consumers))
+    return tuple(nodes)
+
+
+def _pad(stream: Stream, X: np.ndarray) -> dict[str, Any]:
+    pads = 2 * [0, 0, *[stream.choice((0, 1, 1, 2)) for _ in X.shape[2:]]]
+    if stream.random() < 0.1:
+        pads[stream.choice(range(2 * X.ndim))] = stream.choice((-1, 1))
+    smallest = -np.inf if is_float(X.dtype) else int(lowest(X.dtype))
+    constants = [{}, *({"constant_value": value} for value in (0, 1, smallest))]
+    mode = stream.choice(("constant", "constant", "constant", "edge", "reflect", "wrap"))
+    return {"pads": pads, "mode": mode, **(stream.choice(constants) if mode == "constant" else {})}
+
+
+_FIELDS: Mapping[str, Callable[[Stream, np.ndarray], dict[str, Any]]] = {
+    "Cast": lambda stream, _: {"to": stream.choice(("float32", "float32", "float64", "float16", "int8", "uint8"))},
+    "Clip": lambda stream, _: stream.choice(({"min": 0}, {"min": 0, "max": 6}, {"min": -1, "max": 2}, {"max": 2})),
+    "Concat": lambda stream, X: {
+        "axis": (axis := stream.choice(range(1, X.ndim))), "inputs": [np.zeros(X.shape, int).take([0], axis).tolist()],
+    },
+    "Conv": lambda stream, X: stream.choice(
+        ({"weights": "identity"}, {"weights": "depthwise", "kernel_shape": [stream.choice((1, 2)) for _ in X.shape[2:]]})
+    ),
+    "Flatten": lambda stream, X: {"axis": stream.choice(range(X.ndim + 1))},
+    "LeakyRelu": lambda stream, _: {"alpha": stream.choice((0.5, 0.25))},
+    MAX_POOL: lambda stream, X: {
+        "kernel_shape": [stream.choice((1, 2)) for _ in X.shape[2:]],
+        "strides": [stream.choice((1, 1, 2)) for _ in X.shape[2:]],
+    },
+    "Pad": _pad,
+    "Reshape": lambda stream, X: {"shape": stream.choice(([1, -1, *X.shape[2:]], [-1, 1, *X.shape[2:]]))},
+    "Slice": lambda stream, X: {
+        "axes": [(axis := stream.choice(range(1, X.ndim)))], "starts": [stream.choice((0, 0, 1))],
+        "ends": [X.shape[axis] - stream.choice((0, 1))], **stream.choice(({}, {}, {"steps": [2]})),
+    },
+    "Split": lambda stream, X: {
+        "axis": (axis := stream.choice(range(1, X.ndim))), "split": [1, X.shape[axis] - 1],
+        "output": stream.choice((0, 1)),
+    },
+    "Transpose": lambda stream, X: {"perm": [0, 1, *sorted(range(2, X.ndim), key=lambda _: stream.random())]},
+    "Unsqueeze": lambda stream, X: {"axes": [stream.choice(range(X.ndim + 1))]},
+}  # fmt: skip
+"""The fields of a node for the tensor that enters it, by its operator; those of others have none."""
+
+_EITHER = (
+    "Pad", "Relu", "LeakyRelu", "Clip", "Neg", "Abs", "Identity", "Dropout", "Cast", "Cast", "Conv", MAX_POOL, "Concat",
+    "Slice", "Split", "Transpose", "Reshape",
+)  # fmt: skip
+_BEFORE = (*_EITHER, "Pad", "Pad")
+_AFTER = (*_EITHER, "Relu", "Clip", "Flatten", "Squeeze", "Unsqueeze", "GlobalMaxPool")

@@ -119,19 +119,6 @@ class SeedResult:
     complete: bool = False
 
 
-def _baseline(session: TargetSession, defects: Sequence[Defect], earlier: Sequence[Case]) -> Baseline:
-    """What a target is known to show: what defects expect of any case, and what cases of earlier searches show, which are run."""
-    description, known = session.profile.description, set[Signature]()
-    for entry in (entry for defect in defects for entry in defect.expected):
-        if entry.covers(description) and not entry.expired(date.today()):
-            for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
-                known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
-    for case in earlier:
-        case_run = run_case(session, case)
-        known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
-    return Baseline(description, frozenset(known))
-
-
 class _Search:
     """A search on one target; ``known`` are the signatures that are not new."""
 
@@ -167,10 +154,23 @@ class Searcher:
         self._ended = threading.Event()
         self._sessions: list[TargetSession] = []
 
-    def baselines(self, known: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
-        """The baselines of all targets; ``earlier`` cases are run for them. Raises ``CannotStart``."""
+    def baselines(self, defects: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
+        """What each target is known to show: what defects expect of any case, and what ``earlier`` cases show, which are run.
+
+        Raises ``CannotStart``.
+        """
+        baselines = []
         with self._started() as sessions:
-            return [_baseline(session, known, earlier) for session in sessions]
+            for session in sessions:
+                description, known = session.profile.description, set[Signature]()
+                for entry in (entry for defect in defects for entry in defect.expected):
+                    if entry.covers(description) and not entry.expired(date.today()):
+                        for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
+                            known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
+                for case_run in (run_case(session, case) for case in earlier):
+                    known |= {(each, frozenset(case_run.judgements[each].kinds)) for each in case_run.diverging}
+                baselines.append(Baseline(description, frozenset(known)))
+        return baselines
 
     def search(
         self, baselines: Sequence[Baseline], result: SeedResult,

@@ -12,8 +12,7 @@ import maxpool_check
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.writing import case_file, write_suite
-from maxpool_check.fuzzing.contexts import OPERATOR_SETS, in_a_graph
-from maxpool_check.fuzzing.generation import Stream, generate
+from maxpool_check.fuzzing.generation import OPERATOR_SETS, Stream, generate, in_a_graph
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.model import build
 from maxpool_check.graphs.operators import OPERATORS

@@ -43,12 +43,12 @@ def test_the_same_seed_draws_the_same_and_another_others():
 @pytest.mark.parametrize(
     ("options", "specs", "sha256"),
     [
-        ({}, SPECIFICATIONS, "708132dd61aebb5e742a314d63be47b7d3ecd81b852bcd2b2bf9a75f7af297f2"),
-        ({"invalid": True}, SPECIFICATIONS, "5885a1e7aff4b68cc37e7801d95c4fbc3231e9ab2efdd3fd9f97eb78c0b28d55"),
+        ({}, SPECIFICATIONS, "382b40e49dddf08d54889fccc2d0dbe1c373193bceb745d91d878ce2fbe85ed8"),
+        ({"invalid": True}, SPECIFICATIONS, "ea307130afe1dfb7e18a6541a68bd4df7d7abd3d3083281f2aa3df6e9e8ef9a5"),
         (
             {"graphs": 1},
             ("onnx-8", "onnx-22", "sonnx"),
-            "25a3a3df600ef69b1584825f6897d04d23628b4165e63f1f9ca3530e4043c4ce",
+            "6aa470474a4e2faf585ce76012fac63e8a1ba897a1c5496406ae56ead893900f",
         ),
     ],
     ids=["valid", "invalid", "graphs"],
