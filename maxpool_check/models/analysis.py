@@ -15,10 +15,9 @@ from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
-from maxpool_check.models.nodes import PoolNode, pool_nodes
+from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
 from maxpool_check.models.profile import ProfileFinding, open_points, profile
 from maxpool_check.models.shapes import InferredTypes, at_sizes, declared, explicit
-from maxpool_check.models.surroundings import Surroundings, surroundings
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.words import plural

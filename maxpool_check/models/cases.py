@@ -16,9 +16,8 @@ from maxpool_check.corpus.writing import write_with_inputs
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.operators import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
-from maxpool_check.models.nodes import PoolNode
+from maxpool_check.models.nodes import PoolNode, Surroundings
 from maxpool_check.models.shapes import MOST_CELLS
-from maxpool_check.models.surroundings import Surroundings
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling

@@ -1,6 +1,8 @@
-"""The MaxPool nodes of a model, in whatever graph they are, as they are written."""
+"""The MaxPool nodes of a model, in whatever graph they are, as they are written, and the nodes around them."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,10 +10,13 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from maxpool_check.graphs.context import MAX_POOL
-from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
+from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context
+from maxpool_check.graphs.node import Node
+from maxpool_check.graphs.operators import NEWEST, OLDEST, OPERATORS
+from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, attribute_values, read_chain
 from maxpool_check.models.model_file import BadModel, Place, UserModel, label, named, subgraphs, taken
-from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, TensorType, Types
+from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, TensorType, Types
+from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
@@ -24,6 +29,30 @@ _KINDS = {
     **{("GlobalMaxPool", domain): "not judged: another operator than MaxPool" for domain in OWN_DOMAINS},
 }
 """The operators that are found, each with why it is not judged; empty: it is."""
+
+MOST_NODES = 4
+"""How many nodes on each side of MaxPool are tested with it."""
+
+_LEFT_OUT = ("Split", "GlobalMaxPool")
+"""Operators with one exact result that are not tested with MaxPool: one with several outputs, and one with mistakes of its own."""
+
+MOST_VALUES = 65_536
+"""The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
+
+_MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+"""Operators whose outputs have the values of their input and no others."""
+
+_REWRITES: Mapping[str, Sequence[str]] = {
+    "Pad may be folded into the pads of MaxPool, which has no padding value": ("Pad",),
+    "Transpose may be moved across MaxPool, or its layout changed": ("Transpose",),
+    "quantization may be moved across MaxPool, which then runs on 8-bit integers": (
+        "QuantizeLinear",
+        "DequantizeLinear",
+    ),
+    "an activation may be fused with MaxPool or moved across it": ("Relu", "Clip", "LeakyRelu"),
+    "Cast may be moved across MaxPool or removed": ("Cast",),
+    "Conv and MaxPool may be computed in blocks of channels": ("Conv", "FusedConv"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +70,9 @@ class Scope:
         """The constants of this graph alone, by name: initializers that are no inputs, and Constant nodes."""
         fed = {value.name for value in self.graph.input} if self.outer is not None else set()
         constants = {tensor.name: tensor for tensor in self.graph.initializer if tensor.name not in fed}
-        for node in self.graph.node:
-            if node.op_type == "Constant" and node.domain in OWN_DOMAINS:
-                for attribute in node.attribute:
-                    if (tensor := _tensor_of(attribute)) is not None:
-                        constants[node.output[0]] = tensor
-        return constants
+        nodes = [node for node in self.graph.node if node.op_type == "Constant" and node.domain in OWN_DOMAINS]
+        values = ((node.output[0], _tensor_of(attribute)) for node in nodes for attribute in node.attribute)
+        return constants | {name: tensor for name, tensor in values if tensor is not None}
 
     @cached_property
     def makers(self) -> Mapping[str, NodeProto]:
@@ -56,13 +82,13 @@ class Scope:
     @cached_property
     def consumers(self) -> Mapping[str, list[NodeProto | None]]:
         """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
-        found: dict[str, list[NodeProto | None]] = {}
+        consumers: dict[str, list[NodeProto | None]] = defaultdict(list)
         for node in self.graph.node:
             for name in taken(node):
-                found.setdefault(name, []).append(node)
+                consumers[name].append(node)
         for value in self.graph.output:
-            found.setdefault(value.name, []).append(None)
-        return found
+            consumers[value.name].append(None)
+        return consumers
 
     def constant(self, name: str) -> TensorProto | None:
         """The constant of this name here or in a graph around; None if it is no constant."""
@@ -150,10 +176,8 @@ def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes)
         for proto in scope.graph.node:
             if (proto.op_type, proto.domain) in _KINDS:
                 node = _pool_node(model, scope, proto, declared.of(scope.place), tested.of(scope.place))
-                name, number = node.name, 1
-                while name in nodes:
-                    number += 1
-                    name = f"{node.name}#{number}"
+                names = (node.name, *(f"{node.name}#{number}" for number in range(2, len(nodes) + 2)))
+                name = next(name for name in names if name not in nodes)
                 nodes[name] = replace(node, name=name)
     return list(nodes.values())
 
@@ -209,3 +233,130 @@ def _scopes(scope: Scope) -> Iterator[Scope]:
             outer = "" if scope.outer is None else f", in {scope.where}"
             place = (*scope.place, (number, which))
             yield from _scopes(Scope(graph, scope, where + outer, inside, place))
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The nodes around a MaxPool.
+
+    ``chain`` are those through which one tensor flows, from ``start`` to ``end``, and MaxPool; None if the type of their
+    input is not known. ``ahead`` and ``behind`` are the operators on both sides, also of the nodes beyond, nearest first.
+    """
+
+    start: str
+    end: str
+    ahead: tuple[str, ...]
+    behind: tuple[str, ...]
+    chain: Chain | None
+
+    @property
+    def context(self) -> Context:
+        """The nodes that can be tested with MaxPool."""
+        return MAX_POOL_ALONE if self.chain is None else self.chain.context
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are nodes that can be tested with MaxPool."""
+        return bool(self.context.before or self.context.after)
+
+    @property
+    def is_behind_relu(self) -> bool:
+        """Whether no value below zero can reach MaxPool: behind a Relu or such a Clip there are only nodes that make none."""
+        for each in reversed(self.context.before):
+            if each.op == "Relu" or (each.op == "Clip" and _is_at_least_zero(each, "min", -1)):
+                return True
+            pads = each.op == "Pad" and _is_at_least_zero(each, "constant_value", 0)
+            if not (pads or each.op in _MOVING):
+                return False
+        return False
+
+    @property
+    def rewrites(self) -> tuple[str, ...]:
+        """What an optimizer may do with MaxPool here, a sentence each."""
+        before, after = self.context.before, self.context.after
+        # A Pad behind MaxPool is none of its pads.
+        near = {*self.ahead[: len(before) + 1], *({*self.behind[: len(after) + 1]} - {"Pad"})}
+        return tuple(sentence for sentence, operators in _REWRITES.items() if near & {*operators})
+
+
+def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
+    """Whether a number of a node is known and not negative."""
+    value = node.fields.get(field, default)
+    return node.constants != "input" and isinstance(value, (int, float)) and value >= 0
+
+
+def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types) -> Surroundings:
+    """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model."""
+    sides: dict[bool, list[str]] = {True: [], False: []}
+    nodes = [node.proto]
+    chain = _chain(node, model, types, declared, nodes)
+    for is_ahead, operators in sides.items() if chain is not None else ():
+        for near in _near(node, is_ahead):
+            longer = [near, *nodes] if is_ahead else [*nodes, near]
+            if (cut := _chain(node, model, types, declared, longer)) is None:
+                break
+            chain, nodes = cut, longer
+            operators.append(near.op_type)
+    start, end = next(iter(nodes[0].input), ""), next(iter(nodes[-1].output), "")
+    beyond = {True: [node.scope.makers.get(start)], False: node.scope.consumers.get(end, [])}
+    for is_ahead, operators in sides.items():
+        operators += dict.fromkeys(each.op_type for each in beyond[is_ahead] if each is not None)
+    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain)
+
+
+def _near(node: PoolNode, is_ahead: bool) -> Iterator[NodeProto]:
+    """The nodes on one side of MaxPool through which its tensor alone flows, nearest first."""
+    name, scope = node.input if is_ahead else node.output, node.scope
+    for _ in range(MOST_NODES):
+        consumers = scope.consumers.get(name, [])
+        near = scope.makers.get(name) if is_ahead else next(iter(consumers), None)
+        if near is None or len(consumers) != 1 or near.domain not in OWN_DOMAINS or not near.input:
+            return
+        ends = (near.output[0], near.input[0])
+        if near.op_type not in OPERATORS or near.op_type in _LEFT_OUT or name != ends[0 if is_ahead else 1]:
+            return
+        yield near
+        name = ends[1 if is_ahead else 0]
+
+
+def _chain(node: PoolNode, model: UserModel, types: Types, declared: Types, nodes: Sequence[NodeProto]) -> Chain | None:
+    """Nodes cut out of a model as a chain with zeros as its X; None if they are none, or the type of X is not known."""
+    start, ends = next(iter(nodes[0].input), ""), [next(iter(each.output), "") for each in nodes]
+    X, known = types.get(start), [types.get(name) for name in (start, *ends)]
+    if X is None or X.shape is None or X.dtype not in NUMPY or not OLDEST <= model.opset <= NEWEST:
+        return None
+    if any(each is None or each.shape is None or math.prod(each.shape) > MOST_CELLS for each in known):
+        return None
+    sizes = declared.get(start, NOT_DECLARED).sizes
+    if sizes is None or len(sizes) != len(X.shape):
+        sizes = (None,) * len(X.shape)
+    # A size that the model leaves open has a name.
+    dimensions = [size if isinstance(size, int) else f"X{axis}" for axis, size in enumerate(sizes)]
+    takers = node.scope.consumers.get(node.indices or "", [])
+    are_inside = all(any(taker is each for each in nodes) for taker in takers)
+    outputs = [ends[-1]] if node.indices is None or are_inside else [ends[-1], node.indices]
+    try:
+        constants = {tensor.name: tensor for each in nodes for tensor in _constants(node.scope, model, each)}
+        element = helper.np_dtype_to_tensor_dtype(NUMPY[X.dtype])
+        graph = helper.make_graph(
+            nodes, "around", [helper.make_tensor_value_info(start, element, dimensions)],
+            [helper.make_empty_tensor_value_info(name) for name in outputs], list(constants.values()),
+        )  # fmt: skip
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", model.opset)])
+        chain = read_chain(proto, {start: np.zeros(X.shape, NUMPY[X.dtype])})
+    except (NotAChain, BadModel):
+        return None
+    return replace(chain, context=replace(chain.context, inside=node.inside))
+
+
+def _constants(scope: Scope, model: UserModel, node: NodeProto) -> Iterator[TensorProto]:
+    """The constants of a node, with their values. Raises :class:`NotAChain` for those that are large or missing."""
+    for name in filter(None, node.input):
+        tensor = scope.constant(name)
+        if tensor is not None:
+            if name in model.missing or math.prod(tensor.dims) > MOST_VALUES:
+                raise NotAChain(f"its constant {name} is missing or large")
+            named = TensorProto()
+            named.CopyFrom(model.inline(tensor))
+            named.name = name
+            yield named
