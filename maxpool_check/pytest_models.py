@@ -11,7 +11,7 @@ from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.inputs import read_inputs
+from maxpool_check.models.flow import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.testing import ModelPlan, run_models
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState

@@ -17,7 +17,7 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.cases import write_cases
-from maxpool_check.models.inputs import read_inputs
+from maxpool_check.models.flow import read_inputs
 from maxpool_check.models.model_file import BadModel, UserModel, read_model
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade

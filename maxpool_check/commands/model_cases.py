@@ -10,8 +10,7 @@ from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.flow import ModelRun
-from maxpool_check.models.inputs import CannotRun, random_inputs, read_inputs
+from maxpool_check.models.flow import CannotRun, ModelRun, random_inputs, read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.shapes import shape_of
 from maxpool_check.specifications.specification import nearest

@@ -1,19 +1,22 @@
-"""Runs models on targets with the tensors around each MaxPool as outputs, and judges the nodes by what flows there."""
+"""Runs models on targets with given or random inputs, and judges their MaxPool nodes by what flows there."""
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from maxpool_check.corpus.random_tensors import draw
+from maxpool_check.files import open_regular
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.models.cases import ModelCase
-from maxpool_check.models.inputs import CannotRun
-from maxpool_check.models.model_file import UserModel, size_of, taken, tensors
-from maxpool_check.models.shapes import TensorType, Types
-from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.models.model_file import BadModel, UserModel, size_of, taken, tensors
+from maxpool_check.models.shapes import Types, type_of
+from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.results.outcomes import (
     Accepted,
     Crashed,
@@ -36,10 +39,20 @@ from maxpool_check.targets.session import TargetSession
 MOST_BYTES = 512 * 2**20
 """The largest model that is sent to a worker."""
 
+MOST_INPUT_BYTES = 256 * 2**20
+"""The largest tensor of a file that is read as an input."""
+
+FIRST_SEED = 1
+"""The seed of the random values of a model's first input; each further one has the next number."""
+
 _LEVELS = {level.name: level for level in LEVELS}
 
 _Tensors = Mapping[str | None, Mapping[str, np.ndarray]]
 """The tensors of a model at each level of optimization; None: the default."""
+
+
+class CannotRun(ValueError):
+    """A model that cannot be run as it is; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +216,11 @@ def _part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outp
     ``types`` are those of its tensors as it declares them: not every runtime takes an output without a type. ``own_outputs``: these are outputs of the model, as it declares them. A missing constant becomes an input.
     """
     graph = model.proto.graph
-    needed, nodes = _needed(graph.node, outputs)
+    needed, nodes = set(outputs), []
+    for node in reversed(graph.node):
+        if needed.intersection(filter(None, node.output)):
+            nodes.append(node)
+            needed.update(taken(node))
     constants = [tensor for tensor in graph.initializer if tensor.name in needed]
     absent = [tensor for tensor in constants if tensor.name in model.missing]
     given = {tensor.name for tensor in constants} | model.missing.keys()
@@ -211,12 +228,12 @@ def _part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outp
     part = ModelProto(ir_version=model.proto.ir_version)
     part.opset_import.extend(model.proto.opset_import)
     part.graph.name = graph.name or "model"
-    part.graph.node.extend(nodes)
+    part.graph.node.extend(reversed(nodes))
     part.graph.initializer.extend(tensor for tensor in constants if tensor.name not in model.missing)
     part.graph.sparse_initializer.extend(graph.sparse_initializer)
     part.graph.input.extend(helper.make_tensor_value_info(each.name, each.data_type, each.dims) for each in absent)
     part.graph.input.extend(value for value in graph.input if value.name in needed - given)
-    part.graph.output.extend(declared.get(name) or _output(name, types.get(name)) for name in outputs)
+    part.graph.output.extend(declared.get(name) or _output(name, types) for name in outputs)
     if sum(map(size_of, tensors(part.graph))) > MOST_BYTES:
         raise CannotRun(f"its constants have more than {MOST_BYTES >> 20} MB")
     for tensor in tensors(part.graph):
@@ -224,20 +241,86 @@ def _part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outp
     return part
 
 
-def _output(name: str, known: TensorType | None) -> ValueInfoProto:
+def _output(name: str, types: Types) -> ValueInfoProto:
     """An output with what is known of its type. A name of a size says nothing of an output."""
+    known = types.get(name)
     if known is None or known.dtype not in NUMPY:
         return ValueInfoProto(name=name)
-    sizes = known.sizes
-    shape = None if sizes is None else [size if isinstance(size, int) else None for size in sizes]
+    shape = known.sizes and [size if isinstance(size, int) else None for size in known.sizes]
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(NUMPY[known.dtype]), shape)
 
 
-def _needed(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> tuple[set[str], list[NodeProto]]:
-    """The tensors that these outputs depend on, and the nodes that make them, in order."""
-    needed, kept = set(outputs), []
-    for node in reversed(nodes):
-        if needed.intersection(filter(None, node.output)):
-            kept.append(node)
-            needed.update(taken(node))
-    return needed, kept[::-1]
+def random_inputs(model: UserModel, types: Types) -> dict[str, np.ndarray]:
+    """Random values for each input of a model, and each missing constant, by its type and shape; the same for the same model.
+
+    Raises :class:`CannotRun` for an input of another type than numbers and truth values, or of an unknown shape.
+    """
+    inputs = {}
+    for seed, name in enumerate(dict.fromkeys([*(value.name for value in model.inputs), *model.missing]), FIRST_SEED):
+        known = types.get(name)
+        if known is None or (shape := known.shape) is None:
+            raise CannotRun(
+                f"the shape of the input '{name}' is not known; pass it as --shape '{name}=1,3,224,224', or --inputs"
+            )
+        if any(size > 2**31 for size in shape) or math.prod(shape) > MOST_INPUT_BYTES // 8:
+            raise CannotRun(f"the input '{name}' of the shape {list(shape)} is too large")
+        dtype = np.dtype(bool) if known.dtype == "bool" else NUMPY.get(known.dtype)
+        if dtype is None:
+            raise CannotRun(f"the input '{name}' is of {known.dtype}; pass it as --inputs")
+        # Other integers are numbers of tokens, lengths and the like, which must be small.
+        has_values = is_float(dtype) or known.dtype in ("int8", "uint8")
+        inputs[name] = draw("normal", seed, shape, dtype, False) if has_values else np.ones(shape, dtype)
+    return inputs
+
+
+def read_inputs(path: Path, model: UserModel) -> dict[str, np.ndarray]:
+    """The inputs of a model: an .npz file with a tensor for each, or a folder with ``NAME.npy`` or ``input_0.pb`` and so on.
+
+    Raises :class:`BadModel`, also for values that the model does not take.
+    """
+    names = [value.name for value in model.inputs]
+    if path.suffix == ".npy" and not path.is_dir():
+        raise BadModel(f"the inputs {path} are one tensor; pass an .npz file or a folder, which name the inputs")
+    try:
+        if path.is_dir():
+            found = {file.stem: _tensor_of(file) for file in sorted(path.glob("*.npy"))}
+            numbered = [file for number in range(len(names)) if (file := path / f"input_{number}.pb").is_file()]
+            found |= {names[number]: _tensor_of(file) for number, file in enumerate(numbered)}
+        else:
+            with open_regular(path, MOST_INPUT_BYTES) as stream, np.load(stream, allow_pickle=False) as archive:
+                found = {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise BadModel(f"the inputs {path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # numpy and zipfile raise errors of several types, with advice that is unsafe
+        raise BadModel(
+            f"the inputs {path} are no .npz file of tensors: numpy.savez('inputs.npz', X=X) writes one"
+        ) from error
+    unknown, missing = sorted(found.keys() - set(names)), [name for name in names if name not in found]
+    if unknown or missing:
+        parts = [f"has {', '.join(unknown)}, which the model does not take" if unknown else ""]
+        parts += [f"lacks {', '.join(missing)}" if missing else ""]
+        raise BadModel(f"{path} {' and '.join(filter(None, parts))}; the inputs of {model.path} are {', '.join(names)}")
+    for value in model.inputs:
+        _check_fits(path, value, found[value.name])
+    return found
+
+
+def _check_fits(path: Path, value: ValueInfoProto, tensor: np.ndarray) -> None:
+    """Refuse a tensor of another type, number of axes, or size than the model declares. Raises :class:`BadModel`."""
+    declared = type_of(value.type)
+    dtype = tensor.dtype.name
+    if declared.dtype in NUMPY and dtype != declared.dtype:
+        raise BadModel(f"{path}: '{value.name}' is {dtype}, the model takes {declared}")
+    sizes = declared.sizes
+    if sizes is not None and (
+        len(sizes) != tensor.ndim
+        or any(isinstance(size, int) and size != given for size, given in zip(sizes, tensor.shape, strict=True))
+    ):
+        raise BadModel(f"{path}: '{value.name}' has the shape {list(tensor.shape)}, the model takes {declared}")
+
+
+def _tensor_of(file: Path) -> np.ndarray:
+    with open_regular(file, MOST_INPUT_BYTES) as stream:
+        if file.suffix == ".npy":
+            return np.asarray(np.load(stream, allow_pickle=False))
+        return np.asarray(numpy_helper.to_array(TensorProto.FromString(stream.read())))

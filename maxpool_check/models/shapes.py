@@ -17,12 +17,6 @@ Size = int | str | None
 MOST_CELLS = 2**22
 """The most cells of a tensor to test with; of a larger one, the batch and then the channels are fewer."""
 
-SMALL = (1, 3)
-"""The sizes that stand for unknown ones on the first two axes, a batch and channels."""
-
-SMALL_SPATIAL = 64
-"""The size that stands for an unknown one on any other axis."""
-
 _LONGEST = 16
 """The longest name of a size that is shown."""
 
@@ -30,6 +24,11 @@ _UNDEFINED = "undefined"
 """How the names of element types begin that ONNX does not have."""
 
 _NAMES: dict[int, str] = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
+
+
+def _small(axis: int) -> int:
+    """The size that stands for an unknown one on an axis: of a batch, channels, or any other."""
+    return (1, 3, 64)[min(axis, 2)]
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,8 @@ class TensorType:
 
         Where no type is declared, it is float32.
         """
-        sizes = (None,) * rank if self.sizes is None else self.sizes
-        small = (*SMALL, *[SMALL_SPATIAL] * len(sizes))
-        known = tuple(size if isinstance(size, int) else other for size, other in zip(sizes, small, strict=False))
+        sizes = [None] * rank if self.sizes is None else self.sizes
+        known = tuple(size if isinstance(size, int) else _small(axis) for axis, size in enumerate(sizes))
         return TensorType("float32" if self == NOT_DECLARED else self.dtype, known)
 
     @property
@@ -57,10 +55,8 @@ class TensorType:
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The shape, if every size is a number."""
-        sizes = self.sizes
-        if sizes is None or not all(isinstance(size, int) for size in sizes):
-            return None
-        return tuple(size for size in sizes if isinstance(size, int))
+        known = tuple(size for size in self.sizes or () if isinstance(size, int))
+        return None if self.sizes is None or len(known) < len(self.sizes) else known
 
     def __str__(self) -> str:
         if self.sizes is None:
@@ -128,59 +124,45 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     """
     proto = ModelProto()
     proto.CopyFrom(model.proto)
-    constants = {tensor.name for tensor in proto.graph.initializer} - model.missing.keys()
-    assumed: dict[str, int] = {}
-    unused = dict(given)
-    for value in proto.graph.input:
-        if value.name not in constants and value.type.HasField("tensor_type"):
-            _fill(value, given, unused, assumed)
-    if unused:
-        known = [*(value.name for value in model.inputs), *_dimension_names(model.proto.graph)]
+    names = {value.name for value in model.inputs}
+    inputs = [value for value in proto.graph.input if value.name in names and value.type.HasField("tensor_type")]
+    axes = [axis for value in inputs for axis in value.type.tensor_type.shape.dim]
+    known = dict.fromkeys(filter(None, [*(value.name for value in inputs), *map(_name, axes)]))
+    if unused := [name for name in given if name not in known]:
         raise BadModel(
             f"{model.path}: --shape names {', '.join(unused)}; the inputs and their dimensions are {', '.join(known) or 'none'}"
         )
+    assumed: dict[str, int] = {}
+    for value in inputs:
+        _fill(value, given, assumed)
     # The shapes that were inferred before are those of other sizes.
     del proto.graph.value_info[:]
     for value in proto.graph.output:
-        if value.type.tensor_type.HasField("shape"):
-            for axis in value.type.tensor_type.shape.dim:
-                axis.ClearField("dim_param")
+        for axis in value.type.tensor_type.shape.dim:
+            axis.ClearField("dim_param")
     return _inferred(proto, assumed)
 
 
-def _fill(
-    value: ValueInfoProto,
-    given: Mapping[str, tuple[int, ...]],
-    unused: dict[str, tuple[int, ...]],
-    assumed: dict[str, int],
-) -> None:
+def _fill(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], assumed: dict[str, int]) -> None:
     """Give each axis of an input a number."""
     axes = value.type.tensor_type.shape.dim
-    unused.pop(value.name, None)
     if value.name in given:
-        _check_sizes(value, given, unused)
+        _check_sizes(value, given)
         del axes[:]
         for size in given[value.name]:
             axes.add(dim_value=size)
         return
     for number, axis in enumerate(axes):
-        name = _name(axis) or ""
-        # Some exporters write -1 for a size that is not known.
-        if axis.HasField("dim_value") and axis.dim_value >= 0:
-            continue
+        known, name = _size(axis), _name(axis) or ""
+        if name in given and len(given[name]) != 1:
+            raise BadModel(f"--shape gives the dimension '{name}' several sizes; it takes one")
         if name in given:
-            unused.pop(name, None)
-            if len(given[name]) != 1:
-                raise BadModel(f"--shape gives the dimension '{name}' several sizes; it takes one")
             axis.dim_value = given[name][0]
-        else:
-            small = SMALL[number] if number < len(SMALL) else SMALL_SPATIAL
-            axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", small)
+        elif not isinstance(known, int):
+            axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", _small(number))
 
 
-def _check_sizes(
-    value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], unused: dict[str, tuple[int, ...]]
-) -> None:
+def _check_sizes(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse sizes of a whole input that contradict what the model or another option says. Raises :class:`BadModel`."""
     sizes, axes = given[value.name], value.type.tensor_type.shape.dim
     if axes and len(sizes) != len(axes):
@@ -188,21 +170,15 @@ def _check_sizes(
             f"--shape gives the input '{value.name}' {plural(len(sizes), 'size')}; it has {plural(len(axes), 'axis', 'axes')}"
         )
     for axis, size in zip(axes, sizes, strict=False):
-        if axis.HasField("dim_value") and 0 <= axis.dim_value != size:
+        fixed, name = _size(axis), _name(axis) or ""
+        if isinstance(fixed, int) and fixed != size:
             raise BadModel(
                 f"--shape gives the input '{value.name}' the sizes {list(sizes)}; the model fixes them as {type_of(value.type)}"
             )
-        name = _name(axis) or ""
-        unused.pop(name, None)
         if given.get(name, (size,)) != (size,):
             raise BadModel(
                 f"the sizes of the input '{value.name}' are {list(sizes)}; --shape gives '{name}' another one"
             )
-
-
-def _dimension_names(graph: GraphProto) -> list[str]:
-    names = (_name(axis) for value in graph.input for axis in value.type.tensor_type.shape.dim)
-    return [name for name in dict.fromkeys(names) if name is not None]
 
 
 def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
@@ -230,9 +206,8 @@ def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
 def type_of(proto: TypeProto) -> TensorType:
     """The type of a tensor as a model declares it."""
     tensor = proto.tensor_type
-    if not tensor.HasField("shape"):
-        return TensorType(_dtype(tensor.elem_type), None)
-    return TensorType(_dtype(tensor.elem_type), tuple(map(_size, tensor.shape.dim)))
+    sizes = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
+    return TensorType(_dtype(tensor.elem_type), sizes)
 
 
 def _size(axis: onnx.TensorShapeProto.Dimension) -> Size:

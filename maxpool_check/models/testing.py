@@ -17,8 +17,7 @@ from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect, Ledger
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import ModelRun, NotInPlace
-from maxpool_check.models.inputs import FIRST_SEED, CannotRun, random_inputs
+from maxpool_check.models.flow import FIRST_SEED, CannotRun, ModelRun, NotInPlace, random_inputs
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
