@@ -14,7 +14,7 @@ from maxpool_check.results.details import InferredOutput
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.roles import NotExpressible
 from maxpool_check.specifications.specification import Reason, Refused, Specification
-from maxpool_check.targets.languages import LANGUAGES, Attributes, Language
+from maxpool_check.targets.languages import LANGUAGES, Attributes, Language, require
 
 Shape = tuple[int, ...]
 
@@ -112,13 +112,11 @@ def translate(
         # Indices have the dtype that the runtime gives them.
         graph = Translation.unchanged(document, attributes, shape)
     elif isinstance(resolved, Refused):
-        raise NotExpressible(
-            f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"
-        )
+        other = LANGUAGES[language].title
+        raise NotExpressible(f"{document.title} excludes the graph, and its attributes are not those of {other}")
     else:
         graph = _from_geometry(resolved, dtype, shape, LANGUAGES[language], NUMBERINGS[counted], indices=indices)
-    numbering = converted_from(resolved, counted) if indices else None
-    if numbering is None:
+    if not indices or (numbering := converted_from(resolved, counted)) is None:
         return graph
     return replace(graph, numbering=numbering, steps=(*graph.steps, f"Indices {_CONVERSIONS[counted]}"))
 
@@ -149,12 +147,11 @@ def _rearranged(
     steps = _transposition(document.layout, Layout.CHANNELS_FIRST)
     if isinstance(resolved, Pooling):
         activation = resolved.activation if isinstance(resolved.activation, Activation) else None
-        if indices and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
-            raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
-    elif resolved.attribute in beyond:
-        raise NotExpressible(
-            f"{document.title} excludes the graph for its {resolved.attribute}, which ONNX does not have"
-        )
+        is_counted = not indices or resolved.numbering.layout is Layout.CHANNELS_FIRST
+        require(is_counted, "ONNX numbers the cells with the channels first, and the case wants them last")
+    else:
+        why = f"{document.title} excludes the graph for its {resolved.attribute}, which ONNX does not have"
+        require(resolved.attribute not in beyond, why)
     if activation is not None:
         parameters = f" {list(activation.parameters)}" if activation.parameters else ""
         steps = (*steps, f"{activation.function.value}{parameters} as a node behind MaxPool")
@@ -167,25 +164,23 @@ def _from_geometry(
     pooling: Pooling, dtype: str, shape: Shape, language: Language, counted: Numbering, *, indices: bool
 ) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
-    if pooling.activation is not None:
-        raise NotExpressible(f"{language.title} has no activation")
+    require(pooling.activation is None, f"{language.title} has no activation")
     # Documents other than ONNX's number the cells from any axis on.
     from_any_axis = language.document is not None and language.document.onnx is None
     row_by_row = Numbering(axis=numbering.axis if from_any_axis else 0, dtype=numbering.dtype)
-    if indices and numbering not in (row_by_row, replace(counted, dtype=numbering.dtype)):
-        raise NotExpressible(f"{language.title} numbers the cells of the whole tensor row by row, channels first")
+    is_counted = not indices or numbering in (row_by_row, replace(counted, dtype=numbering.dtype))
+    require(is_counted, f"{language.title} numbers the cells of the whole tensor row by row, channels first")
     crop: tuple[slice, ...] = ()
     if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):
-        if indices:
-            raise NotExpressible(f"{language.title} has no negative pads, and Indices would number what is left")
+        require(not indices, f"{language.title} has no negative pads, and Indices would number what is left")
         crop = tuple(map(_kept, axes))
         axes = tuple(
             replace(axis, size=part.stop - part.start, begin=max(0, axis.begin), end=max(0, axis.end))
             for axis, part in zip(axes, crop, strict=True)
         )
     batch, channels = pooling.layout.sizes(shape)[:2]
-    if language.layout is Layout.IMAGE and batch != 1:
-        raise NotExpressible(f"{language.title} takes one image, not a batch of {batch}")
+    is_one = language.layout is not Layout.IMAGE or batch == 1
+    require(is_one, f"{language.title} takes one image, not a batch of {batch}")
     runtime_shape = language.layout.arranged((batch, channels, *(axis.size for axis in axes)))
     attributes = _attributes(language, axes, dtype, runtime_shape, pooling, indices=indices)
     steps = [f"{language.title} with {', '.join(f'{name}={value}' for name, value in attributes.items())}"]
