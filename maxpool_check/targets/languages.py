@@ -42,6 +42,11 @@ def require(expressible: bool, why: str) -> None:
         raise NotExpressible(why)
 
 
+def _lists(axes: Geometry, **names: str) -> dict[str, list[int]]:
+    """The numbers of the axes, one list for each field of an axis, by the name that a language has for it."""
+    return {name: [getattr(axis, field) for axis in axes] for field, name in names.items()}
+
+
 def _onnx(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     """The newest version's attributes, except those that older ones lack or have at the same default."""
     document = VERSIONS[-1]
@@ -59,25 +64,16 @@ def _torch(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     require(is_even, "its padding is the same on both sides, and at most half of the kernel")
     for ceil_mode, rounding in ((False, geometry.floor_output), (True, geometry.clipped_ceil_output)):
         if _gives_outputs(rounding, axes):
-            yield {
-                "kernel_size": [axis.kernel for axis in axes],
-                "stride": [axis.stride for axis in axes],
-                "padding": [axis.begin for axis in axes],
-                "dilation": [axis.dilation for axis in axes],
-                "ceil_mode": ceil_mode,
-            }
+            lists = _lists(axes, kernel="kernel_size", stride="stride", begin="padding", dilation="dilation")
+            yield {**lists, "ceil_mode": ceil_mode}
 
 
 def _jax(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     # At the end as far as the last window reaches: less than there is, where the size is rounded down.
     axes = tuple(replace(axis, end=axis.reach - axis.size) for axis in axes)
     if _gives_outputs(geometry.floor_output, axes):
-        yield {
-            "window": [axis.kernel for axis in axes],
-            "strides": [axis.stride for axis in axes],
-            "padding": [[axis.begin, axis.end] for axis in axes],
-            "dilation": [axis.dilation for axis in axes],
-        }
+        padding = {"padding": [[axis.begin, axis.end] for axis in axes]}
+        yield {**_lists(axes, kernel="window", stride="strides"), **padding, **_lists(axes, dilation="dilation")}
 
 
 _INT32 = 2**31
@@ -89,8 +85,7 @@ def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     require(is_inside, "its windows are not larger than the padded input")
     numbers = [number for axis in axes for number in (axis.kernel, axis.stride, axis.begin, axis.end)]
     require(max(numbers) < _INT32, "its numbers have 32 bits")
-    windows = {"kernel": [axis.kernel for axis in axes], "stride": [axis.stride for axis in axes]}
-    explicit = {"pads_begin": [axis.begin for axis in axes], "pads_end": [axis.end for axis in axes]}
+    windows, explicit = _lists(axes, kernel="kernel", stride="stride"), _lists(axes, begin="pads_begin", end="pads_end")
     # What is padded alike on both sides, or not at all, are pads: the modes that compute them are for what only they need.
     if any(axis.begin != axis.end for axis in axes):
         for pad_mode, auto_pad in ((2, AutoPad.SAME_UPPER), (3, AutoPad.SAME_LOWER)):
@@ -129,7 +124,7 @@ def _tensorflow(axes: Geometry, numbering: Numbering | None) -> Iterator[Attribu
         is_explicit = numbering is None and len(axes) < 3 and _gives_outputs(geometry.floor_output, padded)
         require(is_explicit, "its padding is VALID or SAME, with an odd cell at the end; explicit where it has it")
         padding = [[0, 0], *([axis.begin, axis.end] for axis in padded), [0, 0]]
-    yield {"ksize": [axis.kernel for axis in axes], "strides": [axis.stride for axis in axes], "padding": padding}
+    yield {**_lists(axes, kernel="ksize", stride="strides"), "padding": padding}
 
 
 def _named_padding(axes: Geometry) -> str | None:
