@@ -17,7 +17,7 @@ from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Defect
-from maxpool_check.results.provenance import ReferenceAgreement
+from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant

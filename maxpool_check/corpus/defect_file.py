@@ -28,7 +28,7 @@ from maxpool_check.judging.defects import (
 )
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.provenance import ARCHITECTURES, INSTRUCTION_SETS
+from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import variant_named
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest

@@ -18,7 +18,7 @@ from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference import definition, evaluator
 from maxpool_check.reference.dtypes import digest, identical
 from maxpool_check.reference.pooling import Pooled, Pooling
-from maxpool_check.results.provenance import ReferenceAgreement
+from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.specifications.specification import Refused
 
 SCHEMA = "maxpool-check/references/1"

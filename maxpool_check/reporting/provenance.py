@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from maxpool_check.results.provenance import Distribution
+from maxpool_check.results.details import Distribution
 from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.words import plural
 

@@ -1,8 +1,18 @@
-"""What a record says of an execution that needs an explanation: wrong cells, causes, and its input."""
+"""What lines of a record consist of: wrong cells, causes and inputs of executions, and what a run was made with.
 
+A run can be repeated by its files and its machine. Every digest of files is a SHA-256 in hexadecimal digits.
+"""
+
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+
+ARCHITECTURES = ("x86_64", "aarch64")
+"""The architectures of processors that conditions of defects may name."""
+
+INSTRUCTION_SETS = ("sse4.1", "avx", "avx2", "avx512f", "neon", "sve", "float16")
+"""The instruction sets that decide which kernels of a runtime execute; ``float16`` is arithmetic, not conversion."""
 
 
 class WrongAxis(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,10 +52,8 @@ class InferredOutput(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sizes(self) -> tuple[int, ...] | None:
         """The shape, if all of it is known."""
-        if self.shape is None:
-            return None
-        known = tuple(size for size in self.shape if size is not None)
-        return known if len(known) == len(self.shape) else None
+        known = tuple(size for size in self.shape or () if size is not None)
+        return known if self.shape is not None and len(known) == len(self.shape) else None
 
     @property
     def is_known(self) -> bool:
@@ -87,10 +95,7 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that would give exactly all outputs, or ``output`` of ``cells`` cells: a candidate for the cause.
-
-    Without cells, it explains the shape alone, which proves no mistake by itself.
-    """
+    """A mistake that would give exactly all outputs, or ``output``, of ``cells`` cells; without cells, their shape alone."""
 
     kind: str
     output: str | None
@@ -124,3 +129,113 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     def pooled(self) -> "Entering | Input":
         """The tensor whose cells are pooled: the one that enters MaxPool, or X."""
         return self.entering or self
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An installed distribution of Python, or a package of npm.
+
+    ``requires`` are those of the same environment that it declares to need. ``wheel`` is the file that it was installed from,
+    ``integrity`` the digest that npm has of a package, ``sha512-`` and base64. ``files_sha256`` is the digest of a line
+    ``SHA256  NAME`` for each installed file, as ``sha256sum`` writes it, in the order of the names, without what depends on
+    the installer or the folder. ``libraries`` are its shared libraries and programs with the digests of the files themselves;
+    other files have those of the list that it brings. What is not known is None.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    wheel: str | None = None
+    wheel_sha256: str | None = None
+    integrity: str | None = None
+    files_sha256: str | None = None
+    libraries: dict[str, str] = {}
+
+
+class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An environment of Python or Node.js, and the distributions in it that a target needs; all, if it was made for it."""
+
+    implementation: str
+    version: str
+    executable_sha256: str | None = None
+    distributions: tuple[Distribution, ...] = ()
+
+
+class ToolFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of the tool itself, without the cases that come with it.
+
+    ``sha256`` is as ``files_sha256`` of a distribution. In a checkout, ``revision`` is the git commit, and ``modified`` says
+    whether the files differ from it.
+    """
+
+    sha256: str
+    revision: str | None = None
+    modified: bool | None = None
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine on which a run began; ``environment`` has its variables that can change a result, as far as they are set."""
+
+    features: tuple[str, ...]
+    kernel: str
+    libc: str
+    environment: dict[str, str]
+
+
+class Processor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The processor that executes a target, as the target's own program found it.
+
+    ``architecture`` is as ``uname -m`` has it; ``model`` is empty if it is not known. ``features`` are the instruction sets,
+    of the tool's own workers some of ``INSTRUCTION_SETS``; None: unknown.
+    """
+
+    architecture: str
+    model: str = ""
+    features: tuple[str, ...] | None = None
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether it is as these names say: an architecture, a feature that it has, or ``no-`` and one that it has not.
+
+        What is not known is not so.
+        """
+        return all(
+            name == self.architecture
+            or (self.features is not None and (name.removeprefix("no-") in self.features) != name.startswith("no-"))
+            for name in names
+        )
+
+    def __str__(self) -> str:
+        features = "instruction sets unknown" if self.features is None else ", ".join(self.features)
+        return ", ".join(filter(None, (self.architecture, self.model, features)))
+
+
+class DocumentEdition(msgspec.Struct, frozen=True, kw_only=True):
+    """The edition of a document, such as ``sonnx@seed``, and the digest of its text, None if it is not known by its text."""
+
+    name: str
+    sha256: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}, SHA-256 {self.sha256}" if self.sha256 is not None else self.name
+
+
+class ReferenceAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """On how many cases of a run the definition and the evaluator were compared, and agreed; and the digest of the log."""
+
+    compared: int
+    agreed: int
+    log_sha256: str | None = None
+
+
+class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole corpus that the cases of a run were selected from, as the user named it, and the SHA-256 of all its cases.
+
+    ``version`` is that of the tool if the corpus came with it.
+    """
+
+    name: str
+    version: str | None
+    cases: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version is not None else self.name

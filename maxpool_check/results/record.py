@@ -8,10 +8,22 @@ from typing import Any
 import msgspec
 
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.results import provenance
-from maxpool_check.results.details import AllowedDifference, Cause, Cell, InferredOutput, Input, WrongShape
+from maxpool_check.results.details import (
+    AllowedDifference,
+    Cause,
+    Cell,
+    CorpusDescription,
+    DocumentEdition,
+    InferredOutput,
+    Input,
+    Machine,
+    Processor,
+    PythonEnvironment,
+    ReferenceAgreement,
+    ToolFiles,
+    WrongShape,
+)
 from maxpool_check.results.outputs import StoredOutput
-from maxpool_check.results.provenance import CorpusDescription, Machine, Processor, PythonEnvironment, ToolFiles
 
 SCHEMA = "maxpool-check/record/1"
 
@@ -44,8 +56,7 @@ class Verdict(str, Enum):
     ERROR = "error"
     """The execution failed in a way that says nothing about the target."""
 
-    def __str__(self) -> str:
-        return self.value
+    __str__ = str.__str__
 
 
 REPORTED = frozenset(
@@ -80,8 +91,7 @@ class KnownStatus(str, Enum):
     NOT_EXPECTED = "not-expected"
     """It explains what was seen, and no file of the run expects it."""
 
-    def __str__(self) -> str:
-        return self.value
+    __str__ = str.__str__
 
 
 class ExitCode(IntEnum):
@@ -188,8 +198,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     corpus: CorpusDescription | None = None
     tool_files: ToolFiles | None = None
     machine: Machine | None = None
-    editions: dict[str, provenance.DocumentEdition] = {}
-    references: provenance.ReferenceAgreement | None = None
+    editions: dict[str, DocumentEdition] = {}
+    references: ReferenceAgreement | None = None
     seeds: dict[str, int] = {}
 
 

@@ -15,7 +15,7 @@ from maxpool_check.corpus.conditions import resolved, shown_by
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Ledger, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.provenance import ReferenceAgreement
+from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.results.record import (
     COMPARED,
     FAULTS,

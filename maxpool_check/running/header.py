@@ -19,7 +19,7 @@ import numpy as np
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, digest_of
-from maxpool_check.results.provenance import CorpusDescription, DocumentEdition, Machine, ReferenceAgreement, ToolFiles
+from maxpool_check.results.details import CorpusDescription, DocumentEdition, Machine, ReferenceAgreement, ToolFiles
 from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import edition_name, editions

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from maxpool_check.results.provenance import Distribution, PythonEnvironment
+from maxpool_check.results.details import Distribution, PythonEnvironment
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets.launching import contents, variables
 from maxpool_check.targets.name import TargetName

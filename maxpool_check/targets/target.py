@@ -13,8 +13,8 @@ import numpy as np
 
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.graphs.operators import NEWEST
+from maxpool_check.results.details import Processor
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
-from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, npm_environments

@@ -12,7 +12,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.models.analysis import analyse, reaching
 from maxpool_check.models.model_file import read_model
-from maxpool_check.results.provenance import Processor
+from maxpool_check.results.details import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named
 from tests.conftest import CASES, shipped

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maxpool_check.results.provenance import ARCHITECTURES, INSTRUCTION_SETS, Processor
+from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS, Processor
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 

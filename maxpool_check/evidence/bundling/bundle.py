@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from maxpool_check.results.provenance import ToolFiles
+from maxpool_check.results.details import ToolFiles
 
 SCHEMA = "maxpool-check/evidence/1"
 

@@ -10,7 +10,7 @@ import msgspec
 from maxpool_check import inert
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.bundling.target_results import TargetResults
-from maxpool_check.results.provenance import Distribution, PythonEnvironment
+from maxpool_check.results.details import Distribution, PythonEnvironment
 
 if TYPE_CHECKING:
     from cyclonedx.model.component import Component
