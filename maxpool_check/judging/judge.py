@@ -19,19 +19,9 @@ from maxpool_check.judging.verdicts import (
     judge_outputs,
     judge_variation,
 )
+from maxpool_check.results import outcomes as results
 from maxpool_check.results.details import Cause, WrongShape
-from maxpool_check.results.outcomes import (
-    Accepted,
-    Crashed,
-    Failed,
-    Inferred,
-    NotClaimed,
-    NotExecuted,
-    Outcome,
-    RefusedByTarget,
-    Returned,
-    TimedOut,
-)
+from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import NHWC_MAXPOOL, OPTIMIZATION_OFF, PAIRS, Y_ALONE, Variant
 from maxpool_check.specifications.specification import Refused
@@ -80,21 +70,21 @@ def _judge_outcome(
     oracle: GraphOracle | Refused, variant: Variant, outcome: Outcome, of_maxpool: _OfMaxPool
 ) -> Judgement:
     match outcome:
-        case Crashed(how, stderr):
+        case results.Crashed(how, stderr):
             return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
-        case TimedOut(seconds):
+        case results.TimedOut(seconds):
             return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no result within {seconds:g} s")
-        case NotExecuted(why):
+        case results.NotExecuted(why):
             return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
-        case NotClaimed(why):
+        case results.NotClaimed(why):
             return Judgement(Verdict.NOT_CLAIMED, message=why)
         case Failed():
             return Judgement.of_failure(outcome)
         case RefusedByTarget(status, message):
             return _judge_refusal(oracle, variant, status, f"{status}: {message}")
-        case Inferred(inferred):
+        case results.Inferred(inferred):
             return judge_inferred(oracle, variant, inferred)
-        case Accepted():
+        case results.Accepted():
             return judge_accepted(oracle)
         case Returned():
             return _judge_returned(oracle, variant, outcome, of_maxpool)

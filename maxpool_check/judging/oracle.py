@@ -192,11 +192,11 @@ class Oracle:
 
     def judges_alike(self, other: "Oracle", *, indices: bool) -> bool:
         """Whether an oracle of another document accepts the same outputs, with Indices or of Y alone."""
-        pairs = list(zip(self.alternatives, other.alternatives, strict=False))
+        mine, theirs = self.alternatives, other.alternatives
         return (
-            len(self.alternatives) == len(other.alternatives) == len(pairs)
+            len(mine) == len(theirs)
             and bool(self.pooling.refusable) == bool(other.pooling.refusable)
-            and all(one._accepts_alike(another, indices=indices) for one, another in pairs)
+            and all(a._accepts_alike(b, indices=indices) for a, b in zip(mine, theirs, strict=True))
         )
 
     def _accepts_alike(self, other: "Oracle", *, indices: bool) -> bool:

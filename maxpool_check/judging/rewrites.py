@@ -1,5 +1,6 @@
 """Mistakes of what rewrites a graph: each as the graph that it makes, whose outputs are compared with the actual ones."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -79,16 +80,13 @@ def _pads_folded(graph: MaxPoolGraph) -> _Rewritten:
 
 def _transposes_folded(graph: MaxPoolGraph) -> _Rewritten:
     """Transposes are removed: both, one, or exchanged with MaxPool, whose attributes stay as they are."""
-    kind = DivergenceKind.TRANSPOSE_FOLDED_WRONGLY
-    before, after = graph.context.before, graph.context.after
-    removed_before = [_without(before, i) for i, node in enumerate(before) if node.op == "Transpose"]
-    removed_after = [_without(after, i) for i, node in enumerate(after) if node.op == "Transpose"]
-    for nodes in removed_before:
-        for others in removed_after:
-            yield kind, _with(graph, before=nodes, after=others)
-        yield kind, _with(graph, before=nodes)
-    for others in removed_after:
-        yield kind, _with(graph, after=others)
+    kind, before, after = DivergenceKind.TRANSPOSE_FOLDED_WRONGLY, graph.context.before, graph.context.after
+    sides = (
+        [nodes, *(_without(nodes, i) for i, node in enumerate(nodes) if node.op == "Transpose")]
+        for nodes in (before, after)
+    )
+    for nodes, others in itertools.islice(itertools.product(*sides), 1, None):
+        yield kind, _with(graph, before=nodes, after=others)
     if before and before[-1].op == "Transpose":
         yield kind, _with(graph, before=before[:-1], after=(before[-1], *after))
     if after and after[0].op == "Transpose":
@@ -97,33 +95,32 @@ def _transposes_folded(graph: MaxPoolGraph) -> _Rewritten:
 
 def _max_pools_merged(graph: MaxPoolGraph) -> _Rewritten:
     """A MaxPool beside the judged one is removed, and its window and stride are merged into those of the judged one."""
-    context, rank = graph.context, graph.entering.ndim - 2
-    neighbours = [(number, node, "before") for number, node in enumerate(context.before) if node.op == MAX_POOL]
-    neighbours += [(number, node, "after") for number, node in enumerate(context.after) if node.op == MAX_POOL]
-    for number, node, side in neighbours:
+    ones = [1] * (graph.entering.ndim - 2)
+    for side, number, node in _neighbours(graph):
+        if node.op != MAX_POOL:
+            continue
         first, second = (node.fields, graph.attributes) if side == "before" else (graph.attributes, node.fields)
         k1, k2 = first["kernel_shape"], second["kernel_shape"]
-        s1, s2 = first.get("strides", [1] * rank), second.get("strides", [1] * rank)
-        nodes = {side: _without(getattr(context, side), number)}
-        for reach in (s1, [1] * rank, k1):
+        s1, s2 = first.get("strides", ones), second.get("strides", ones)
+        for reach in (s1, ones, k1):
             kernel = [a + (b - 1) * step for a, b, step in zip(k1, k2, reach, strict=True)]
             strides = [a * b for a, b in zip(s1, s2, strict=True)]
             merged = {**graph.attributes, "kernel_shape": kernel, "strides": strides}
-            yield DivergenceKind.MAX_POOLS_MERGED, _with(graph, merged, **nodes)
+            nodes = _without(getattr(graph.context, side), number)
+            yield DivergenceKind.MAX_POOLS_MERGED, _with(graph, merged, **{side: nodes})
 
 
 def _nodes_moved(graph: MaxPoolGraph) -> _Rewritten:
-    """A node beside MaxPool is on its other side."""
+    """A node beside MaxPool, or two of them, are on its other side."""
     before, after = graph.context.before, graph.context.after
-    if before and is_elementwise(before[-1]):
-        yield _kind_of_move(before[-1]), _with(graph, before=before[:-1], after=(before[-1], *after))
-        if len(before) > 1 and is_elementwise(before[-2]):
-            pair = before[-2:]
-            yield _kind_of_move(before[-1]), _with(graph, before=before[:-2], after=(*pair, *after))
-    if after and is_elementwise(after[0]):
-        yield _kind_of_move(after[0]), _with(graph, before=(*before, after[0]), after=after[1:])
-        if len(after) > 1 and is_elementwise(after[1]):
-            yield _kind_of_move(after[0]), _with(graph, before=(*before, *after[:2]), after=after[2:])
+    for count in (1, 2):
+        moved = before[-count:]
+        if len(moved) == count and all(map(is_elementwise, moved)):
+            yield _kind_of_move(before[-1]), _with(graph, before=before[:-count], after=(*moved, *after))
+    for count in (1, 2):
+        moved = after[:count]
+        if len(moved) == count and all(map(is_elementwise, moved)):
+            yield _kind_of_move(after[0]), _with(graph, before=(*before, *moved), after=after[count:])
 
 
 def _kind_of_move(node: Node) -> DivergenceKind:
@@ -134,15 +131,19 @@ def _kind_of_move(node: Node) -> DivergenceKind:
 
 def _nodes_dropped(graph: MaxPoolGraph) -> _Rewritten:
     context: Context = graph.context
-    for number in range(len(context.before)):
-        yield DivergenceKind.NODE_DROPPED, _with(graph, before=_without(context.before, number))
-    for number in range(len(context.after)):
-        yield DivergenceKind.NODE_DROPPED, _with(graph, after=_without(context.after, number))
+    for side, number, _ in _neighbours(graph):
+        yield DivergenceKind.NODE_DROPPED, _with(graph, None, **{side: _without(getattr(context, side), number)})
     # There and back: both casts, or both ends of a quantization.
     for ops in (("Cast",), _QUANTISATION):
         rest = [tuple(node for node in nodes if node.op not in ops) for nodes in (context.before, context.after)]
         if sum(map(len, rest)) < len(context.before) + len(context.after) - 1:
             yield DivergenceKind.NODE_DROPPED, _with(graph, before=rest[0], after=rest[1])
+
+
+def _neighbours(graph: MaxPoolGraph) -> Iterator[tuple[str, int, Node]]:
+    """The other nodes of a graph, each with its side of MaxPool and its number there."""
+    for side in ("before", "after"):
+        yield from ((side, number, node) for number, node in enumerate(getattr(graph.context, side)))
 
 
 def _without(nodes: tuple[Node, ...], number: int) -> tuple[Node, ...]:

@@ -130,7 +130,7 @@ def _defensible_differences(
     if a.shape not in oracles or b.shape not in oracles:
         return ()
     if a.shape != b.shape:
-        return (WrongOutput("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None),)
+        return (WrongOutput("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None, _otherwise("Y", b, a)),)
     oracle = oracles[a.shape]
     a, b = oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b)
     # Also in windows without a cell of X: where the document gives no result, there must be only one.
@@ -153,14 +153,19 @@ def _variation_differences(
         if variant.variation and variant.variation.subject:
             prefix = "y-depends-on" if name == "Y" else "indices-depend-on"
             kind = DivergenceKind(f"{prefix}-{variant.variation.subject}")
-        if a.shape != b.shape or a.dtype != b.dtype or a.ndim != len(oracle.shape):
-            differences.append(WrongOutput(name, kind, None))
-            continue
-        differ = ~same(oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b))
-        if differ.any():
+        differ = None
+        if a.shape == b.shape and a.dtype == b.dtype and a.ndim == len(oracle.shape):
+            differ = ~same(oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b))
+        if differ is None or differ.any():
             # Cells are shown only if the windows are known.
-            differences.append(WrongOutput(name, kind, differ if a.shape == oracle.shape else None))
+            cells = differ if a.shape == oracle.shape else None
+            differences.append(WrongOutput(name, kind, cells, _otherwise(name, b, a)))
     return tuple(differences)
+
+
+def _otherwise(name: str, varied: np.ndarray, base: np.ndarray) -> str:
+    shapes = (f"{tensor.dtype.name}{list(tensor.shape)}" for tensor in (varied, base))
+    return f"{name} is {', and otherwise '.join(shapes)}"
 
 
 def _with_differences(
@@ -174,22 +179,15 @@ def _with_differences(
     shape = base[differences[0].output].shape
     oracle = next((alternative for alternative in oracle.alternatives if alternative.shape == shape), oracle)
     evidence = wrong_cells(oracle, differences, varied, instead=base)
-    shapes = "; ".join(
-        f"{name} is {_shape(varied[name])}, and otherwise {_shape(base[name])}"
-        for name in (difference.output for difference in differences)
-    )
+    message = str(evidence[0]) if evidence else "; ".join(difference.message for difference in differences)
     return replace(
         judgement,
         kinds=tuple(sorted({*judgement.kinds, *_kinds(differences)})),
-        message=judgement.message or (str(evidence[0]) if evidence else shapes),
+        message=judgement.message or message,
         counts={**(judgement.counts or {}), **_counts(differences)},
         # At least one cell of the new kind is shown.
         cells=(*(judgement.cells[: MOST_CELLS - 1] if evidence else judgement.cells), *evidence)[:MOST_CELLS],
     )
-
-
-def _shape(tensor: np.ndarray) -> str:
-    return f"{tensor.dtype.name}{list(tensor.shape)}"
 
 
 def _kinds(wrong: Sequence[WrongOutput]) -> tuple[DivergenceKind, ...]:

@@ -109,15 +109,13 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     """A target of a run.
 
     ``distribution``, ``version`` and ``provider`` are those of a runtime; a kernel has what its program says, otherwise the
-    first word of its name and twice nothing. ``python`` and ``numpy`` are ``-`` where there is none.
-    ``environments`` are what it runs in, first that of the runtime, then that of a tool; ``program`` has the SHA-256 of a
-    kernel's files, by the words of its name. Both are empty in records of older versions, and where nothing was found.
-    ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
-    of its requests. ``indices``: how it numbers the cells, a name of :data:`~maxpool_check.reference.numbering.NUMBERINGS`;
-    None if it returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
-    which it executes graphs of several nodes; None if it executes MaxPool alone. ``decides`` is what it decides of a case: the
-    ``values`` of the outputs, their ``shapes`` alone, or their ``acceptance``, whether the graph is valid, alone. ``processor`` is None if
-    it is not known: in records of older versions, and of programs that do not name it.
+    first word of its name and twice nothing. ``python`` and ``numpy`` are ``-`` where there is none. ``newest_opset`` is the
+    newest operator set that it loads, None without ONNX models. ``speaks`` is the language of its requests. ``indices`` is how
+    it numbers cells, a name of :data:`~maxpool_check.reference.numbering.NUMBERINGS`, None without Indices. ``specs`` are the
+    documents that a kernel claims, None: all. ``graphs`` is the newest operator set in which it executes several nodes.
+    ``decides``: the ``values`` of outputs, their ``shapes`` alone, or the ``acceptance`` of the graph alone. ``environments``
+    are what it runs in, first that of the runtime, then that of a tool; ``program`` has the SHA-256 of a kernel's files, by the
+    words of its name. Records of older versions lack these two and the ``processor``.
     """
 
     name: str
@@ -175,11 +173,10 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
-    ``command`` are the words of the command line, the program's name first; empty in records of older versions, which have
-    no ``corpus`` either, as runs of a model. ``profile`` holds the policies of each document in use, by its name,
-    ``editions`` the edition that was read, as far as it is known. The digests are SHA-256, of all cases and of the files of
-    known defects (None without such files). ``tool_files`` and ``machine`` are None in records of older versions.
-    ``references`` is None if the two references were not compared. ``seeds`` are those of random values, by what is drawn.
+    ``profile`` holds the policies of each document in use, by its name, ``editions`` the edition that was read. The digests
+    are SHA-256, of all cases and of the files of known defects. ``references`` is None if the two references were not
+    compared. ``seeds`` are those of random values, by what is drawn. Records of older versions lack what is behind
+    ``known_sha256``; runs of a model have no ``corpus``.
     """
 
     schema: str = SCHEMA
@@ -208,13 +205,12 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault,
     ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
-    and a fault on special values alone is ``special``. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
-    ``layout`` is that of X and all coordinates. ``interpretations`` are those of open points that the outputs agree with, or
-    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs; ``matched``: the worker
-    found them equal to permitted ones, by a digest; otherwise they were compared themselves. ``inferred`` is what a
-    target says that computes none; ``counts`` are numbers of wrong cells by kind. ``differences`` are the first cells where conforming outputs differ from the reference, ``shapes``
-    those of outputs of the wrong shape. ``size`` is the number of cells of X. ``traceback`` is that of an internal error, if
-    recorded. ``seconds``, to the millisecond, is how long the target had the requests, the first time if a crash repeats them.
+    and a fault on special values alone is ``special``. ``translation`` lists how a case of another document became a model of
+    operator set ``opset``. ``layout`` is that of X and all coordinates, ``size`` the number of cells of X.
+    ``interpretations`` are those of open points that the outputs agree with, or ``mixed``. ``digests`` are SHA-256 of the
+    outputs; ``matched``: the worker found them equal to permitted ones, by a digest. ``inferred`` is what a target says that
+    computes none. ``counts`` are numbers of wrong cells by kind, ``differences`` the first cells where conforming outputs differ
+    from the reference. ``seconds`` is how long the target had the requests, the first time if a crash repeats them.
     """
 
     target: str
@@ -259,9 +255,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
 
-    ``versions`` are those that showed it when they were tested, in words; ``expires`` is the last day on which it is expected,
-    YYYY-MM-DD, the first if there are several. ``reviewer`` is the person who has confirmed it, ``reviewed`` the day, YYYY-MM-DD;
-    both are empty until somebody has.
+    ``versions`` are those that showed it when they were tested, in words; ``expires`` is the last day on which it is expected.
+    ``reviewer`` is the person who has confirmed it, ``reviewed`` the day; both are empty until somebody has.
     """
 
     id: str
@@ -289,8 +284,8 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     """The last line of a complete run; ``summary`` counts executions by target and verdict.
 
     ``contradicted`` names, by target, kind of cause and dtype, a case whose outputs are not those of the mistake.
-    ``outputs_left_out`` is how many outputs differ from the reference's and are in the record by digest alone, since they are
-    large, or too many; None in records of older versions, which hold no outputs.
+    ``outputs_left_out`` is how many outputs differ from the reference's and are in the record by digest alone; None in records
+    of older versions, which hold no outputs.
     """
 
     finished: str
