@@ -112,7 +112,7 @@ class Case:
     @property
     def graph(self) -> MaxPoolGraph:
         """The graph of the case."""
-        return _graph_of(self)
+        return _computed(self).graph
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -149,14 +149,14 @@ class Case:
 
     def oracle(self) -> GraphOracle | Refused:
         """What judges the outputs: the oracle, or the refusal if the document excludes the graph."""
-        return _oracle_of(self) if isinstance(self.resolved, Pooling) else self.resolved
+        return _computed(self).oracle if isinstance(self.resolved, Pooling) else self.resolved
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
         if not isinstance(self.resolved, Pooling) or not self.context.has_nodes:
             return self.entering.dtype
         # Under every interpretation that the document leaves open.
-        return _oracle_of(self).check_exact().dtype
+        return _computed(self).oracle.check_exact().dtype
 
     @property
     def is_exact(self) -> bool:
@@ -184,22 +184,24 @@ class Case:
         return digest.hexdigest()
 
 
-def _new_oracle(case: Case) -> GraphOracle:
-    return GraphOracle.of(_graph_of(case))
-
-
 # A case is compared with the reference as it is read, executed, and looked at once more at the end of a run.
-_oracle_of_few_cells = lru_cache(4096)(_new_oracle)
-_oracle_of_many_cells = lru_cache(4)(_new_oracle)
+_of_few_cells = lru_cache(4096)(lambda case: _Computed(case))
+_of_many_cells = lru_cache(4)(lambda case: _Computed(case))
 
 
-def _oracle_of(case: Case) -> GraphOracle:
-    return (_oracle_of_few_cells if case.X.size <= _FEW_CELLS else _oracle_of_many_cells)(case)
+class _Computed:
+    """What is computed of a case and kept beside it."""
+
+    def __init__(self, case: Case) -> None:
+        self.graph = MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
+
+    @cached_property
+    def oracle(self) -> GraphOracle:
+        return GraphOracle.of(self.graph)
 
 
-@lru_cache(4)
-def _graph_of(case: Case) -> MaxPoolGraph:
-    return MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
+def _computed(case: Case) -> _Computed:
+    return (_of_few_cells if case.X.size <= _FEW_CELLS else _of_many_cells)(case)
 
 
 def disagreements(case: Case, *, of_document: bool = True) -> list[str]:

@@ -155,7 +155,7 @@ class _Reader:
                 dtype = checked_output(case, self._most_cells)
             except BadValue as error:
                 raise at_node(error, case, usable.get("graph")) from error
-            if not context.is_alone:
+            if not context.is_alone and "expect" in usable:
                 case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
         return covering(case, usable.get("covers", ())) if len(self.problems) == before else None
 

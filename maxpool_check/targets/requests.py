@@ -119,7 +119,7 @@ def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequ
     spec = None
     if description.specs is not None:
         spec = _claimed(case, variant, planned.request, description.specs, description.speaks)
-    return planned.with_request(setting=setting, spec=spec)
+    return planned if setting is spec is None else planned.with_request(setting=setting, spec=spec)
 
 
 def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
