@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -72,11 +71,6 @@ class GraphOracle(Oracle):
         }
 
     @cached_property
-    def judged(self) -> dict[tuple[int, tuple[str, ...]], Any]:
-        """What the judge has made of :attr:`permitted` outputs, by their number and the names of those requested."""
-        return {}
-
-    @cached_property
     def permitted(self) -> tuple[Mapping[str, np.ndarray], ...]:
         """Outputs as a target may return them, each set as a whole: the reference's first, then those of other interpretations."""
         if not self.graph.context.is_alone:
@@ -98,9 +92,7 @@ class GraphOracle(Oracle):
 
     @cached_property
     def _interpreted(self) -> "tuple[GraphOracle, ...]":
-        poolings = self.pooling, *self.pooling.alternatives
-        if len(poolings) == 1 or not self.moves:
-            return ()
+        poolings = (self.pooling, *self.pooling.alternatives) if self.pooling.alternatives and self.moves else ()
         return tuple(GraphOracle(self.X, replace(pooling, alternatives=()), self.graph) for pooling in poolings)
 
     @cached_property
@@ -123,24 +115,20 @@ class GraphOracle(Oracle):
     def wrong_outputs(self, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> Iterator[WrongOutput]:
         """What is wrong outside the cells of MaxPool: shapes and dtypes of moved outputs, constants, and side outputs."""
         if "Y" in names and self.moves:
-            Y = outputs.get("Y")
-            wrong = wrong_tensor("Y", Y, self.output.dtype, self.output.shape)
-            if wrong is None and Y is not None and not same(Y, self.output)[self.sources < 0].all():
-                wrong = WrongOutput(
-                    "Y", DivergenceKind.GRAPH_OUTPUT, None, "Y differs in cells that do not come from MaxPool"
-                )
+            wrong = wrong_tensor("Y", outputs.get("Y"), self.output.dtype, self.output.shape)
             if wrong is not None:
                 yield wrong
+            elif not same(outputs["Y"], self.output)[self.sources < 0].all():
+                message = "Y differs in cells that do not come from MaxPool"
+                yield WrongOutput("Y", DivergenceKind.GRAPH_OUTPUT, None, message)
         for name, number in self.graph.context.side_outputs.items():
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
             elif number is not None:
                 expected, tensor = self.graph.flow[number], outputs[name]
                 if tensor.dtype != expected.dtype or tensor.shape != expected.shape or not same(tensor, expected).all():
-                    op = self.graph.context.before[number].op
-                    yield WrongOutput(
-                        name, DivergenceKind.GRAPH_OUTPUT, None, f"the output {name} of the graph, of {op}, is wrong"
-                    )
+                    message = f"the output {name} of the graph, of {self.graph.context.before[number].op}, is wrong"
+                    yield WrongOutput(name, DivergenceKind.GRAPH_OUTPUT, None, message)
 
     def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """Whether the Y of MaxPool is an output of the graph as well, and wrong."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
@@ -86,8 +85,8 @@ def _judge_outcome(
             return judge_inferred(oracle, variant, inferred)
         case results.Accepted():
             return judge_accepted(oracle)
-        case Returned():
-            return _judge_returned(oracle, variant, outcome, of_maxpool)
+        case Returned(outputs):
+            return _judge_returned(oracle, variant, outputs, of_maxpool)
 
 
 def _judge_refusal(oracle: GraphOracle | Refused, variant: Variant, status: str, message: str) -> Judgement:
@@ -104,29 +103,12 @@ def _judge_refusal(oracle: GraphOracle | Refused, variant: Variant, status: str,
 
 
 def _judge_returned(
-    oracle: GraphOracle | Refused, variant: Variant, outcome: Returned, of_maxpool: _OfMaxPool
+    oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray], of_maxpool: _OfMaxPool
 ) -> Judgement:
     """The judgement on the outputs of a graph; adds those of its MaxPool to ``of_maxpool``."""
-    outputs, names = outcome.outputs, variant.outputs
     if isinstance(oracle, Refused):
         result = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
         return judge_excluded(oracle, f"returned {result}", outputs["Y"].shape if "Y" in outputs else None)
-    if outcome.permitted is None:
-        return _judge_outputs(oracle, variant, outputs, of_maxpool)
-    # Permitted outputs are judged once, whichever variant and target returns them.
-    key = outcome.permitted, names
-    if key not in oracle.judged:
-        judgement = _judge_outputs(oracle, variant, outputs, of_maxpool)
-        oracle.judged[key] = judgement, of_maxpool.get(variant)
-    judgement, pooled = oracle.judged[key]
-    if pooled is not None:
-        of_maxpool[variant] = pooled
-    return cast(Judgement, judgement)
-
-
-def _judge_outputs(
-    oracle: GraphOracle, variant: Variant, outputs: Mapping[str, np.ndarray], of_maxpool: _OfMaxPool
-) -> Judgement:
     names = variant.outputs
     graphs = [each for each in oracle.graphs if not any(each.wrong_outputs(outputs, names))]
     if graphs and oracle.is_wrong_behind(outputs):
