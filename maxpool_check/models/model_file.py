@@ -90,26 +90,20 @@ class UserModel:
         return inside
 
 
-def _nearest(path: Path) -> str:
-    """The model of the folder whose name is nearest to that of a file that is not there; empty if none is near."""
-    others = {other.stem: other for other in sorted(path.parent.glob("*.onnx"))}
-    near = difflib.get_close_matches(path.stem, others, 1)
-    return f" (did you mean '{others[near[0]]}'?)" if near else ""
-
-
 def read_model(path: Path) -> UserModel:
     """Read a model. Raises :class:`BadModel`; nothing outside the folder of the file is read."""
     try:
         with open_regular(path, MOST_BYTES) as file:
             data = file.read()
     except OSError as error:
-        if error.errno == errno.ENOENT:
-            raise BadModel(f"{not_found(path, is_file=True)}{_nearest(path)}") from error
-        if error.errno == errno.EISDIR:
-            raise BadModel(f"{path} is a folder; name the models in it") from error
-        is_large = error.errno == errno.EFBIG
-        hint = "; models of more than 2 GB keep their tensors in files of external data" if is_large else ""
-        raise BadModel(f"{path}: {error.strerror}{hint}") from error
+        near = difflib.get_close_matches(path.stem, sorted(other.stem for other in path.parent.glob("*.onnx")), 1)
+        hint = f" (did you mean '{path.with_name(near[0])}.onnx'?)" if near else ""
+        messages = {
+            errno.ENOENT: f"{not_found(path, is_file=True)}{hint}",
+            errno.EISDIR: f"{path} is a folder; name the models in it",
+            errno.EFBIG: f"{path}: {error.strerror}; models of more than 2 GB keep their tensors in files of external data",
+        }
+        raise BadModel(messages.get(error.errno or 0, f"{path}: {error.strerror}")) from error
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
@@ -280,12 +274,11 @@ def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
     Raises :class:`BadModel` for files outside the folder, and for constants with less or more data than they need.
     """
     for tensor in tensors(proto.graph):
-        if any(size < 0 for size in tensor.dims):
+        size, has_data = size_of(tensor), tensor.raw_data and tensor.data_type in _BITS
+        if any(axis < 0 for axis in tensor.dims):
             raise BadModel(f"the tensor '{tensor.name}' has negative sizes, {list(tensor.dims)}")
-        if tensor.raw_data and tensor.data_type in _BITS and len(tensor.raw_data) != size_of(tensor):
-            raise BadModel(
-                f"the tensor '{tensor.name}' has {len(tensor.raw_data)} bytes of data; it needs {size_of(tensor)}"
-            )
+        if has_data and len(tensor.raw_data) != size:
+            raise BadModel(f"the tensor '{tensor.name}' has {len(tensor.raw_data)} bytes of data; it needs {size}")
         if tensor.data_location == TensorProto.EXTERNAL:
             try:
                 external_file(path, tensor)

@@ -19,18 +19,6 @@ from maxpool_check.specifications.specification import Reason, Specification
 
 _SONNX, _ONNX = specification("sonnx"), specification("onnx-22")
 
-_VALUES: Mapping[str, tuple[str | None, str]] = {
-    "kernel_shape": (None, "values of at least 1"),
-    "strides": ("C1", "values of at least 1"),
-    "dilations": ("C1", "values of at least 1"),
-    "pads": (None, "values of at least 0"),
-    **dict.fromkeys(("auto_pad", "ceil_mode", "storage_order"), ("C1", "one of its values")),
-}
-"""The constraints of SONNX on the values of attributes, if there are such, and what the values must be."""
-
-_LENGTHS = {"dilations": "C2", "pads": "C1"}
-"""The constraints of SONNX on the lengths of attributes."""
-
 _Broken = tuple[str, Mapping[str, Any]]
 """A condition of profile.yaml, and what is filled in."""
 
@@ -52,12 +40,9 @@ def profile(node: PoolNode, model: UserModel, explicit: Types, known: Types) -> 
     """
     if node.op != MAX_POOL or node.document is None or node.document.domain is not None:
         return []
-    before = (*_general(node, node.document, model, explicit), *_types(node, explicit), *_restrictions(node))
-    return [
-        *(_finding(condition, values) for condition, values in before),
-        *_constraints(node),
-        *(_finding(condition, values) for condition, values in _shapes(node, explicit, known)),
-    ]
+    parts = (_general(node, node.document, model, explicit), _types(node, explicit), _restrictions(node))
+    before = [_finding(*broken) for part in parts for broken in part]
+    return [*before, *_constraints(node), *(_finding(*broken) for broken in _shapes(node, explicit, known))]
 
 
 def _finding(condition: str, values: Mapping[str, Any]) -> ProfileFinding:
@@ -68,10 +53,7 @@ def _finding(condition: str, values: Mapping[str, Any]) -> ProfileFinding:
 
 @cache
 def _conditions() -> Mapping[str, Mapping[str, str]]:
-    conditions: Mapping[str, Mapping[str, str]] = yaml.safe_load(
-        resources.files(__package__).joinpath("profile.yaml").read_bytes()
-    )
-    return conditions
+    return dict(yaml.safe_load(resources.files(__package__).joinpath("profile.yaml").read_bytes()))
 
 
 def _general(node: PoolNode, document: Specification, model: UserModel, explicit: Types) -> Iterator[_Broken]:
@@ -80,8 +62,7 @@ def _general(node: PoolNode, document: Specification, model: UserModel, explicit
     if sparse := next(_sparse(model.proto.graph), None):
         yield "GR1", {"name": sparse}
     tensors = {"X": node.input, "Y": node.output, "Indices": node.indices or ""}
-    untyped = [name for name, tensor in tensors.items() if tensor and tensor not in explicit]
-    if untyped:
+    if untyped := [name for name, tensor in tensors.items() if tensor and tensor not in explicit]:
         yield "GR2", {"names": " and ".join(untyped)}
 
 
@@ -100,37 +81,29 @@ def _restrictions(node: PoolNode) -> Iterator[_Broken]:
     if rank is not None and rank != 2:
         yield "R1", {"rank": rank}
     is_explicit = attributes.get("auto_pad", "NOTSET") == "NOTSET"
-    absent = [name for name in _SONNX.attributes if name not in attributes]
-    if absent:
+    if absent := [name for name in _SONNX.attributes if name not in attributes]:
         # Pads that stand for auto_pad are what R3 asks for.
         usual = {
             name: _ONNX.attributes[name].default_for(rank or 2) for name in absent if name != "pads" or is_explicit
         }
-        lines = [f"{name}={value}" for name, value in usual.items() if value is not None]
-        fixes = [f"write {', '.join(lines)}"] if lines else []
-        fixes += [f"give {name}" for name, value in usual.items() if value is None]
+        lines = ", ".join(f"{name}={value}" for name, value in usual.items() if value is not None)
+        fixes = [f"write {lines}"] * bool(lines) + [f"give {name}" for name, value in usual.items() if value is None]
         yield "R2", {"names": ", ".join(absent), "fix": ", ".join(fixes) or "see R3"}
+    axes = () if pooling is None else pooling.geometry
     if not is_explicit:
-        pads = "and the pads that it stands for at the shape of X"
-        if pooling is not None:
-            explicit_pads = [axis.begin for axis in pooling.geometry] + [axis.end for axis in pooling.geometry]
-            pads = f"pads={explicit_pads}, so that Y stays as it is"
-        yield "R3", {**attributes, "pads": pads}
+        pads = [*(axis.begin for axis in axes), *(axis.end for axis in axes)]
+        at = f"pads={pads}, so that Y stays as it is" if axes else "and the pads that it stands for at the shape of X"
+        yield "R3", {**attributes, "pads": at}
     if attributes.get("ceil_mode", 0) != 0:
-        yield "R4", {**attributes, "pads": _pads_without_ceil_mode(pooling)}
+        pads = [*(axis.begin for axis in axes), *(max(axis.end, axis.reach - axis.size) for axis in axes)]
+        changed = "" if [axis.end for axis in axes] == pads[len(axes) :] else f", pads={pads}, so that"
+        at = (
+            f"{changed or ':'} Y stays as it is" if axes else ", and end pads for the windows that this would leave out"
+        )
+        yield "R4", {**attributes, "pads": at}
     if attributes.get("storage_order", 0) != 0:
         changes = ", which changes the numbers in Indices: what takes them must change, too" if node.indices else ""
         yield "R5", {**attributes, "changes": changes}
-
-
-def _pads_without_ceil_mode(pooling: Pooling | None) -> str:
-    """How to write the pads of a node that does not round up."""
-    if pooling is None:
-        return ", and end pads for the windows that this would leave out"
-    ends = [max(axis.end, axis.reach - axis.size) for axis in pooling.geometry]
-    if ends == [axis.end for axis in pooling.geometry]:
-        return ": Y stays as it is"
-    return f", pads={[*(axis.begin for axis in pooling.geometry), *ends]}, so that Y stays as it is"
 
 
 def _constraints(node: PoolNode) -> Iterator[ProfileFinding]:
@@ -141,14 +114,18 @@ def _constraints(node: PoolNode) -> Iterator[ProfileFinding]:
         return
     name = refused.attribute or ""
     value, attribute = node.attributes.get(name), _ONNX.attributes.get(name)
-    constraint, values = _VALUES.get(name, (None, ""))
-    fix = f"give {name} {values}" if values else f"correct {name or 'X'}"
+    constraint = None if attribute is None or name in ("kernel_shape", "pads") else "C1"
+    fix = f"correct {name or 'X'}"
     if refused.axes:
         name, constraint, fix = "Y", "C1", "make the kernel smaller, or X larger"
-    elif isinstance(value, list) and attribute is not None and not attribute.values and node.rank is not None:
-        length = attribute.length(node.rank)
-        if len(value) != length:
-            constraint, fix = _LENGTHS.get(name), f"give {name} {length} values"
+    elif attribute is not None and attribute.values:
+        fix = f"give {name} one of its values"
+    elif attribute is not None:
+        fix = f"give {name} values of at least {0 if name == 'pads' else 1}"
+        length = len(value) if isinstance(value, list) and node.rank is not None else None
+        if length is not None and length != attribute.length(node.rank or 0):
+            constraint = {"dilations": "C2", "pads": "C1"}.get(name)
+            fix = f"give {name} {attribute.length(node.rank or 0)} values"
     clause = (
         f"SONNX MaxPool, {name}: {constraint}" if constraint else f"{refused.clause} (SONNX has no constraint on it)"
     )

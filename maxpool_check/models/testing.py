@@ -84,12 +84,6 @@ class ModelTest:
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def add_not_run(self, key: tuple[str, str], path: Path, why: str) -> None:
-        """Add that a model could not be run as it is; ``key`` are the target and the model."""
-        self.not_in_place[key] = why
-        line = why.partition("\n")[0]
-        self.problems.append(f"{path}: not run as a model on {key[0]}: {line}")
-
 
 def run_models(
     plan: ModelPlan, write: Callable[[Line], None], progress: Callable[[int], None] = lambda _: None,
@@ -132,24 +126,20 @@ def _in_models(
         try:
             inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
             in_model = ModelRun(session, analysis, inputs)
-        except NotInPlace as error:
-            found.not_in_place[key] = str(error)
-            continue
-        except (CannotRun, BadModel, OSError) as error:
-            found.add_not_run(key, analysis.model.path, str(error))
-            continue
-        try:
+            for case, executed in in_model.executed:
+                lines.cases[case.case.id] = case.case
+                for execution in executed:
+                    lines.in_place(execution)
+            flowing = flowing or [each.case for each in in_model.flowing]
             outputs = in_model.own_outputs()
-        except (CannotRun, BadModel, OSError) as error:
-            found.add_not_run(key, analysis.model.path, str(error))
-        else:
             if plan.compares_outputs:
                 found.outputs[key] = outputs
-        for case, executed in in_model.executed:
-            lines.cases[case.case.id] = case.case
-            for execution in executed:
-                lines.in_place(execution)
-        flowing = flowing or [each.case for each in in_model.flowing]
+        except NotInPlace as error:
+            found.not_in_place[key] = str(error)
+        except (CannotRun, BadModel, OSError) as error:
+            found.not_in_place[key] = str(error)
+            line = str(error).partition("\n")[0]
+            found.problems.append(f"{analysis.model.path}: not run as a model on {key[0]}: {line}")
     return flowing
 
 

@@ -107,13 +107,13 @@ def output_differences(
     differences = []
     for name in sorted(old.keys() & new.keys()):
         a, b = old[name], new[name]
-        if a.shape != b.shape or a.dtype != b.dtype:
-            differences.append(OutputDifference(model, name, max(a.size, b.size), max(a.size, b.size), None))
-            continue
-        differ, largest = ~same(a, b), None
-        with np.errstate(all="ignore"):
-            apart = np.abs(a[differ].astype(np.float64) - b[differ].astype(np.float64))
-        if np.isfinite(apart).all():
-            largest = float(apart.max(initial=0))
-        differences.append(OutputDifference(model, name, int(differ.sum()), a.size, largest))
+        cells = size = max(a.size, b.size)
+        largest = None
+        if a.shape == b.shape and a.dtype == b.dtype:
+            differ = ~same(a, b)
+            with np.errstate(all="ignore"):
+                apart = np.abs(a[differ].astype(np.float64) - b[differ].astype(np.float64))
+            cells = int(differ.sum())
+            largest = float(apart.max(initial=0)) if np.isfinite(apart).all() else None
+        differences.append(OutputDifference(model, name, cells, size, largest))
     return differences
