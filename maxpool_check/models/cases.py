@@ -19,7 +19,6 @@ from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings
 from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.reference.dtypes import NUMPY, is_float
-from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
@@ -73,11 +72,6 @@ class ModelCase:
         """:data:`ALONE`, :data:`GRAPH` or :data:`IN_PLACE`."""
         return self.case.id.split("/")[-2]
 
-    @property
-    def values(self) -> str:
-        """The name of its sort of values."""
-        return self.case.id.rpartition("/")[2]
-
 
 def document_for(node: PoolNode, spec: str) -> Specification | None:
     """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
@@ -118,13 +112,18 @@ class CaseMaker:
 
     def _tested_shape(self, dtype: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape to test MaxPool alone with; None if X or Y is too large all the same."""
-        shape = limited(shape, self.document.layout)
+        layout = self.document.layout
+        sizes = list(layout.sizes(shape))
+        for axis in range(2):
+            # Of a larger tensor, fewer images and then channels.
+            if (size := math.prod(sizes)) > MOST_CELLS:
+                sizes[axis] = max(1, MOST_CELLS // (size // sizes[axis]))
+        shape = layout.arranged(tuple(sizes))
         if math.prod(shape) > MOST_CELLS:
             return None
         pooling = self.document.resolve(self.node.attributes, dtype, shape)
         assert isinstance(pooling, Pooling)
-        batch, channels, *_ = self.document.layout.sizes(shape)
-        return shape if batch * channels * math.prod(pooling.output_sizes) <= MOST_CELLS else None
+        return shape if math.prod(sizes[:2]) * math.prod(pooling.output_sizes) <= MOST_CELLS else None
 
     def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context) -> Iterator[ModelCase]:
         for values in VALUES:
@@ -175,25 +174,25 @@ class CaseMaker:
 
     def _fields(self, values: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
         """The ``input`` of a case file for a sort of values; None where the type does not have them."""
-        size, kind = math.prod(shape), NUMPY[dtype].kind
-        floating, wide = is_float(NUMPY[dtype]), dtype in ("float32", "float64")
-        random = {"distinct": "distinct" if wide and size < 2**20 else "normal", "ties": "ties", "extremes": "special"}
-        base: dict[str, Any] = {"dtype": dtype, "shape": list(shape)}
-        if values in random:
-            return {**base, "random": {"values": random[values], "seed": 1}}
-        if values == ("lowest" if floating else "minimum"):
-            return {**base, "fill": "lowest"}
-        if values == "negative" and kind != "u":
-            return {
-                **base,
-                **({"arange": {"start": -size, "step": 1}} if wide else {"fill": -2.5 if floating else -100}),
-            }
-        if values == "neg-inf" and floating:
-            return {**base, "fill": -math.inf}
-        if values == "nan" and floating:
+        size, floating, wide = math.prod(shape), is_float(NUMPY[dtype]), dtype in ("float32", "float64")
+        special: dict[str, Any] = {}
+        if floating:
             cells = [{"at": at, "to": math.nan} for at in self._nan_cells(shape)]
-            return {**base, "random": {"values": "ties", "seed": 1}, "set": cells}
-        return None
+            special = {
+                "lowest": {"fill": "lowest"},
+                "neg-inf": {"fill": -math.inf},
+                "nan": {"random": {"values": "ties", "seed": 1}, "set": cells},
+            }
+        negative = {"arange": {"start": -size, "step": 1}} if wide else {"fill": -2.5 if floating else -100}
+        made = {
+            "distinct": {"random": {"values": "distinct" if wide and size < 2**20 else "normal", "seed": 1}},
+            "ties": {"random": {"values": "ties", "seed": 1}},
+            "extremes": {"random": {"values": "special", "seed": 1}},
+            "minimum": None if floating else {"fill": "lowest"},
+            "negative": None if NUMPY[dtype].kind == "u" else negative,
+            **special,
+        }.get(values)
+        return None if made is None else {"dtype": dtype, "shape": list(shape), **made}
 
     def _nan_cells(self, shape: tuple[int, ...]) -> list[list[int]]:
         """A block at the origin that fills a window, the cell in the middle, the last, and some that windows have in every place.
@@ -206,14 +205,9 @@ class CaseMaker:
             return []
         block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
-        every = max(8, math.prod(kernel))
-        corner = [min(size, 12 if len(spatial) < 3 else 6) for size in spatial]
-        spread = {
-            (channel, *cell)
-            for channel in range(min(channels, 4))
-            for cell in np.ndindex(*corner)
-            if (3 * channel + sum((2 * axis + 3) * at for axis, at in enumerate(cell))) % every == 0
-        }
+        corner = np.ndindex(min(channels, 4), *(min(size, 12 if len(spatial) < 3 else 6) for size in spatial))
+        weights = (3, *range(3, 2 * len(spatial) + 3, 2))
+        spread = {cell for cell in corner if int(np.dot(weights, cell)) % max(8, math.prod(kernel)) == 0}
         return [list(layout.arranged((0, *cell))) for cell in sorted(spread | {(0, *cell) for cell in cells})]
 
 
@@ -233,35 +227,22 @@ def identifier(name: str) -> str:
     return "".join("-" if not char.isprintable() or char in " :*?[]" else char for char in name) or "-"
 
 
-def limited(shape: tuple[int, ...], layout: Layout = Layout.CHANNELS_FIRST) -> tuple[int, ...]:
-    """The shape with fewer images, and then channels, where it has more cells than are tested."""
-    sizes = list(layout.sizes(shape)) if len(shape) > 2 else list(shape)
-    for axis in range(min(2, len(sizes))):
-        rest = math.prod(sizes) // max(sizes[axis], 1)
-        if math.prod(sizes) > MOST_CELLS:
-            sizes[axis] = max(1, min(sizes[axis], MOST_CELLS // max(rest, 1)))
-    return layout.arranged(tuple(sizes)) if len(shape) > 2 else tuple(sizes)
-
-
 def write_cases(cases: Sequence[ModelCase], path: Path) -> dict[Path, int]:
     """Write cases to a file; those of another document than the first to a file beside it. The files, with the number of cases in each.
 
     Raises :class:`ForeignFile` for a file that something else has written, before anything is written.
     """
     groups: dict[str, list[tuple[Case, Mapping[str, Any]]]] = defaultdict(list)
-    several = len({case.case.id.partition(":")[0] for case in cases}) > 1
-    for each in cases:
-        if each.fields is None:
-            continue
-        case = each.case
+    several = len({each.case.id.partition(":")[0] for each in cases}) > 1
+    for case, fields in ((each.case, each.fields) for each in cases if each.fields is not None):
         model, _, name = case.id.partition(":")
         # The operator set decides which version of ONNX's document it is.
         document = "onnx" if not case.context.is_alone and case.spec.startswith("onnx-") else case.spec
         named = replace(case, id=f"{path.stem}:{f'{model}/' if several else ''}{name}")
-        groups[document].append((with_clauses(named), each.fields))
-    files = {}
-    for number, (document, group) in enumerate(groups.items()):
-        file = path if number == 0 else path.with_name(f"{path.stem}-{document}{path.suffix}")
+        groups[document].append((with_clauses(named), fields))
+    files: dict[Path, int] = {}
+    for document, group in groups.items():
+        file = path.with_name(f"{path.stem}-{document}{path.suffix}") if files else path
         about = f"MaxPool nodes of {', '.join(dict.fromkeys(Path(case.origin.path).name for case, _ in group))}"
         write_with_inputs(group, file, about, WRITTEN_BY)
         files[file] = len(group)
