@@ -102,21 +102,19 @@ def _reshape(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.
 
 def _squeeze(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.ndarray:
     """ONNX Squeeze-25: "if axes is not provided, all the single dimensions will be removed"."""
-    if node.fields.get("axes") is None:
-        return X.squeeze()
-    return X.squeeze(tuple(_some_axes(node)))
+    return X.squeeze(None if node.fields.get("axes") is None else _some_axes(node))
 
 
 def _unsqueeze(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.ndarray:
     """ONNX Unsqueeze-25: "axes" are those of the output, in any order."""
-    return np.expand_dims(X, tuple(_some_axes(node)))
+    return np.expand_dims(X, _some_axes(node))
 
 
-def _some_axes(node: Node) -> list[int]:
+def _some_axes(node: Node) -> tuple[int, ...]:
     axes = node.integers("axes")
     if not axes:
         raise Inexact(f"{node.op}: ONNX does not say whether an empty list of axes means none or all")
-    return axes
+    return tuple(axes)
 
 
 def _flatten(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.ndarray:
@@ -130,9 +128,8 @@ def _slice(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.nd
     starts, ends, axes = node.integers("starts"), node.integers("ends"), _distinct_axes(node, X.ndim)
     steps = node.integers("steps", [1] * len(starts))
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        raise Inexact(
-            f"Slice of {plural(len(axes), 'axis', 'axes')} got {plural(len(starts), 'start')}, {plural(len(ends), 'end')} and {plural(len(steps), 'step')}"
-        )
+        counts = f"{plural(len(starts), 'start')}, {plural(len(ends), 'end')} and {plural(len(steps), 'step')}"
+        raise Inexact(f"Slice of {plural(len(axes), 'axis', 'axes')} got {counts}")
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if step == 0:
             raise Inexact("Slice: steps cannot be 0")
@@ -154,9 +151,10 @@ def split_sizes(node: Node, shape: tuple[int, ...], opset: int) -> list[int]:
     Before operator set 18, ``num_outputs`` is not written: the node has so many outputs, of equal size.
     """
     size = shape[_axis(node, node.integer("axis", 0), len(shape))]
-    if (node.fields.get("split") is None) == (node.fields.get("num_outputs") is None):
+    has_sizes = node.fields.get("split") is not None
+    if has_sizes == (node.fields.get("num_outputs") is not None):
         raise Inexact("Split needs split or num_outputs, and not both")
-    if node.fields.get("split") is not None:
+    if has_sizes:
         sizes = node.integers("split")
         if sum(sizes) != size or min(sizes, default=0) < 0:
             raise Inexact(f"Split of {size} cells into {sizes}")
@@ -238,45 +236,47 @@ def conv_weights(node: Node, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[n
 
 
 def _kernel(node: Node, axes: int) -> list[int]:
-    if axes < 1:
-        raise Inexact("Conv needs the shape of X, with a batch, a channel and at least one spatial axis")
     is_identity = node.name("weights", WEIGHTS) == "identity"
     kernel = node.integers("kernel_shape", [1] * axes if is_identity else None)
-    if len(kernel) != axes or min(kernel) < 1 or (is_identity and max(kernel) > 1):
+    if axes < 1 or len(kernel) != axes or min(kernel) < 1 or (is_identity and max(kernel) > 1):
         raise Inexact(f"Conv of {axes} spatial axes with weights {node.fields['weights']} and kernel {kernel}")
     return kernel
 
 
-def _windows(node: Node, X: np.ndarray, padding: float) -> np.ndarray:
-    """The taps of each output cell, N x C x output sizes x kernel."""
-    axes = X.ndim - 2
-    kernel = _kernel(node, axes)
+def _placement(node: Node, axes: int, kernel: list[int]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """The strides, the dilations and the pads of each spatial axis."""
     strides, dilations = node.integers("strides", [1] * axes), node.integers("dilations", [1] * axes)
     pads = node.integers("pads", [0] * 2 * axes)
-    if X.shape[1] < 1 or len(pads) != 2 * axes or not len(strides) == len(dilations) == axes:
-        raise Inexact(f"Conv of {X.shape}: wrong number of strides, dilations or pads, or no channel")
-    if min(strides + dilations) < 1 or min(pads) < 0:
-        raise Inexact("Conv: strides and dilations are at least 1, pads at least 0")
-    padded = np.pad(X, [(0, 0), (0, 0), *zip(pads[:axes], pads[axes:], strict=True)], constant_values=padding)
+    if axes < 1 or len(pads) != 2 * axes or not len(kernel) == len(strides) == len(dilations) == axes:
+        raise Inexact(f"{node.op} of {axes} spatial axes: wrong number of kernel, strides, dilations or pads")
+    if min(kernel + strides + dilations) < 1 or min(pads) < 0:
+        raise Inexact(f"{node.op}: kernel, strides and dilations are at least 1, pads at least 0")
+    return strides, dilations, list(zip(pads[:axes], pads[axes:], strict=True))
+
+
+def _windows(node: Node, X: np.ndarray, padding: float) -> np.ndarray:
+    """The taps of each output cell, N x C x output sizes x kernel."""
+    kernel = _kernel(node, X.ndim - 2)
+    strides, dilations, pads = _placement(node, X.ndim - 2, kernel)
+    if X.shape[1] < 1:
+        raise Inexact("Conv of no channel")
+    padded = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=padding)
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     windows = np.lib.stride_tricks.sliding_window_view(padded, extents, tuple(range(2, X.ndim)))
-    steps = [slice(None, None, step) for step in (1, 1, *strides, *dilations)]
-    return windows[tuple(steps)]
+    return windows[tuple(slice(None, None, step) for step in (1, 1, *strides, *dilations))]
 
 
 def global_max_positions(node: Node, X: np.ndarray) -> np.ndarray:
     """ONNX GlobalMaxPool-22: the row-major number of the first maximum of each plane, N x C x 1 ... x 1."""
     if X.ndim < 3:
         raise Inexact(f"{node.op} needs a batch, a channel and at least one spatial axis")
-    planes = X.reshape(*X.shape[:2], math.prod(X.shape[2:]))
+    planes = wide(X.reshape(*X.shape[:2], math.prod(X.shape[2:])))
     if not planes.shape[2]:
         raise Inexact(f"{node.op} of empty planes")
-    planes = wide(planes)
     if np.isnan(planes).any():
         raise Inexact(f"{node.op} of NaN: ONNX does not define it")
-    maxima = planes.max(2, keepdims=True)
-    signs = np.signbit(planes) & (planes == 0)
-    if ((maxima == 0) & signs.any(2, keepdims=True) & ((planes == 0) & ~signs).any(2, keepdims=True)).any():
+    signs = np.where((planes == 0) & (planes.max(2, keepdims=True) == 0), np.where(np.signbit(planes), -1, 1), 0)
+    if ((signs.min(2) < 0) & (signs.max(2) > 0)).any():
         raise Inexact(f"{node.op} of -0 and +0: ONNX does not define which is greater")
     starts = np.arange(math.prod(X.shape[:2])).reshape(X.shape[:2]) * planes.shape[2]
     return (starts + planes.argmax(2)).reshape(*X.shape[:2], *[1] * (X.ndim - 2))
@@ -288,15 +288,9 @@ def unpool(node: Node, X: np.ndarray, indices: np.ndarray | None, constant: floa
     ``output_shape`` must be the inferred shape: ONNX does not say what the indices count in another. Cells with the same
     index must be identical; the first counts.
     """
-    axes = X.ndim - 2
-    kernel, strides = node.integers("kernel_shape"), node.integers("strides", [1] * axes)
-    pads = node.integers("pads", [0] * 2 * axes)
-    if axes < 1 or len(pads) != 2 * axes or not len(kernel) == len(strides) == axes:
-        raise Inexact(f"MaxUnpool of {X.ndim} axes: wrong number of kernel, strides or pads")
-    if min(kernel + strides) < 1 or min(pads) < 0:
-        raise Inexact("MaxUnpool: kernel and strides are at least 1, pads at least 0")
-    totals = [begin + end for begin, end in zip(pads[:axes], pads[axes:], strict=True)]
-    sizes = zip(X.shape[2:], kernel, strides, totals, strict=True)
+    kernel = node.integers("kernel_shape")
+    strides, _, pads = _placement(node, X.ndim - 2, kernel)
+    sizes = zip(X.shape[2:], kernel, strides, map(sum, pads), strict=True)
     shape = (*X.shape[:2], *[(n - 1) * s + k - total for n, k, s, total in sizes])
     if min(shape) < 0 or node.integers("output_shape", shape) != list(shape):
         raise Inexact(f"MaxUnpool to a shape other than {shape}: ONNX does not say what the indices count")

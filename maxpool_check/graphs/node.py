@@ -1,13 +1,17 @@
-"""A node of the chain around a MaxPool, and the numbers in it."""
+"""A node of the chain around a MaxPool, the numbers in it, and the operators on each cell alone.
 
-from collections.abc import Mapping, Sequence
+ONNX gives formulas, and no rounding: the exact value is rounded once, to nearest even. Where the formula does not decide
+what becomes of a NaN, the sign of a zero or a rounding, there is no unique result (:class:`Inexact`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from maxpool_check.reference.dtypes import NUMPY, is_float, rounded
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, name_of, rounded, same
 
 
 class Inexact(ValueError):
@@ -107,3 +111,192 @@ def wide(X: np.ndarray) -> np.ndarray:
 def significand_bits(dtype: np.dtype) -> int:
     """The bits of the significand: integers up to 2 to this power are exact, and so is each sum of them that is not larger."""
     return int(ml_dtypes.finfo(dtype).nmant) + 1
+
+
+Function = Callable[[Node, np.ndarray, int], np.ndarray]
+"""An operator on each cell alone: of the node, the tensor and the operator set."""
+
+
+def _copy(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Identity-25; Dropout-22, not in training: "nothing will be dropped from the input data"."""
+    return X
+
+
+def _relu(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Relu-14, max(0, x): neither max(0, NaN) nor the sign of max(0, -0) is defined."""
+    _check_no_nan(X, "Relu")
+    return _bounded(X, np.zeros((), X.dtype), np.less, "Relu")
+
+
+def _clip(node: Node, X: np.ndarray, opset: int) -> np.ndarray:
+    """ONNX Clip-13, Min(max, Max(input, min)); of NaN and of the sign of zeros as Relu.
+
+    A bound that is left out is the largest finite number, which evaluators do not apply to infinities; before operator set
+    11 it is that of float32 for any type. So a value beyond it has no unique result.
+    """
+    _check_no_nan(X, "Clip")
+    dtype = name_of(X.dtype)
+    limits = NUMPY["float32"] if opset < 11 and dtype == "float64" else X.dtype
+    bounds = {name: node.scalar(name, dtype) for name in ("min", "max") if node.fields.get(name) is not None}
+    if len(bounds) == 2 and bounds["min"] > bounds["max"] and opset < 13:
+        raise Inexact(f"Clip of operator set {opset} does not define min > max")
+    result = X
+    for name, default, is_beyond in (("min", lowest, np.less), ("max", highest, np.greater)):
+        if name in bounds:
+            _check_no_nan(bounds[name], "Clip with a bound")
+            result = _bounded(result, bounds[name], is_beyond, "Clip")
+        elif is_beyond(X, default(limits).astype(X.dtype)).any():
+            raise Inexact(f"Clip without {name} of a value beyond its default, the {default.__name__} finite number")
+    return result
+
+
+def _leaky_relu(node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX LeakyRelu-16: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0", so that -0 stays.
+
+    NaN is neither; a product that is 0 or NaN depends on how it is computed.
+    """
+    _check_no_nan(X, "LeakyRelu")
+    alpha = node.scalar("alpha", "float32") if "alpha" in node.fields else np.float32(0.01)
+    if not np.isfinite(alpha):
+        raise Inexact(f"LeakyRelu with alpha {alpha}")
+    # The text does not say in which type alpha is multiplied.
+    if rounded(np.asarray(alpha, np.float64), X.dtype).astype(np.float32) != alpha:
+        raise Inexact(f"LeakyRelu of {X.dtype.name}: alpha {alpha} is not exact in this type")
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        products = rounded(wide(X) * np.float64(alpha), X.dtype)
+    negative = X < 0
+    if (negative & ((products == 0) | np.isnan(products))).any():
+        raise Inexact("LeakyRelu with a product of 0 or NaN")
+    return np.where(negative, products, X)
+
+
+def _signed(function: Callable[[np.ndarray], np.ndarray]) -> Function:
+    """ONNX Neg-13, "each element flipped sign", that of zeros included, and Abs-13."""
+
+    def apply(node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+        if np.issubdtype(X.dtype, np.signedinteger) and (X == lowest(X.dtype)).any():
+            raise Inexact(f"{node.op} of {lowest(X.dtype)}: {X.dtype.name} does not hold the result")
+        return function(X)
+
+    return apply
+
+
+def _cast(node: Node, X: np.ndarray, opset: int) -> np.ndarray:
+    """ONNX Cast-25, between numbers; before operator set 13 without the rules for what is out of range.
+
+    Of floats, it must not matter whether float32 comes in between, and only integers in range become integers: the text
+    defines neither a fraction nor a value out of range.
+    """
+    target = NUMPY[node.name("to", tuple(NUMPY))]
+    if is_float(X.dtype) and is_float(target):
+        return _float_to_float(X, target)
+    low, high = (X.min().item(), X.max().item()) if X.size and not is_float(X.dtype) else (0, 0)
+    if is_float(target):
+        limit = 2 ** significand_bits(target)
+        if not -limit <= low <= high <= limit:
+            raise Inexact(f"Cast to {target.name} of an integer beyond {limit}: ONNX does not define the rounding")
+        return rounded(X.astype(np.float64), target)
+    limits = np.iinfo(target)
+    if is_float(X.dtype):
+        values = wide(X)
+        if not (np.isfinite(values) & (values == np.floor(values))).all():
+            raise Inexact(f"Cast to {target.name} of a number that is no integer: ONNX does not define it")
+        if ((values < float(limits.min)) | (values >= float(limits.max) + 1)).any():
+            raise Inexact(f"Cast to {target.name} of a value out of range is undefined")
+        return values.astype(target)
+    if opset < 13 and not limits.min <= low <= high <= limits.max:
+        raise Inexact(f"Cast of operator set {opset} does not define an integer out of the range of {target.name}")
+    # "Discard higher bits and reinterpret."
+    return X.astype(target)
+
+
+def _float_to_float(X: np.ndarray, target: np.dtype) -> np.ndarray:
+    """To nearest even, "+/- infinity if out of range"."""
+    values = wide(X)
+    result = rounded(values, target)
+    if target.itemsize < 4 and not same(result, rounded(wide(rounded(values, NUMPY["float32"])), target)).all():
+        raise Inexact(f"Cast of {X.dtype.name} to {target.name}: rounding once and by way of float32 differ")
+    beyond = np.isfinite(values) & (np.abs(values) > highest(target).astype(np.float64))
+    if (beyond & np.isfinite(wide(result))).any():
+        raise Inexact(
+            f"Cast to {target.name}: a value out of range is nearest to a finite number, the text says infinity"
+        )
+    return result
+
+
+def _bounded(X: np.ndarray, bound: np.ndarray, is_beyond: np.ufunc, op: str) -> np.ndarray:
+    """The bound where a cell is beyond it; of zeros with different signs, none is greater."""
+    if is_float(X.dtype) and ((X == bound) & (np.signbit(X) != np.signbit(bound))).any():
+        raise Inexact(f"{op} of a zero: ONNX does not define which of -0 and +0 is greater")
+    return np.where(is_beyond(X, bound), bound, X)
+
+
+def _check_no_nan(X: np.ndarray, what: str) -> None:
+    if is_float(X.dtype) and np.isnan(X).any():
+        raise Inexact(f"{what} of NaN: ONNX does not define it")
+
+
+def _quantize(node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX QuantizeLinear-25: saturate(round(x / y_scale) + y_zero_point), to nearest even.
+
+    The precision of the division is that of ``y_scale``, but only the newer texts say so: its type, float32 and the exact
+    quotient must give the same result. An infinite x saturates.
+    """
+    scale, zero_point = _scale(node, "y_scale", name_of(X.dtype)), _zero_point(node, "y_zero_point", "uint8")
+    values = wide(X)
+    if np.isnan(values).any():
+        raise Inexact("QuantizeLinear of NaN: ONNX does not define it")
+    if not np.array_equal(rounded(values, scale.dtype), values):
+        raise Inexact(f"QuantizeLinear of {X.dtype.name} with a scale of {scale.dtype.name}, which does not hold x")
+    limits = np.iinfo(zero_point.dtype)
+    # float64 decides the exact quotient of two shorter numbers: one that is not halfway between integers is not near it.
+    with np.errstate(over="ignore", under="ignore"):
+        exact = values / scale.astype(np.float64)
+    results = [
+        np.clip(np.rint(quotient.astype(np.float64)) + int(zero_point), limits.min, limits.max)
+        for quotient in (exact, rounded(exact, NUMPY["float32"]), rounded(exact, scale.dtype))
+    ]
+    if any((result != results[0]).any() for result in results):
+        raise Inexact("QuantizeLinear of a quotient that its rounding moves to or from the middle of two integers")
+    return results[0].astype(zero_point.dtype)
+
+
+def _dequantize(node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX DequantizeLinear-25: (x - x_zero_point) * x_scale; the difference is exact, the product is rounded once."""
+    scale, zero_point = _scale(node, "x_scale", "float32"), _zero_point(node, "x_zero_point", name_of(X.dtype))
+    if zero_point.dtype != X.dtype:
+        raise Inexact("DequantizeLinear: x_zero_point and x must have the same type")
+    difference = X.astype(np.float64) - int(zero_point)
+    if scale < 0 and (difference == 0).any():
+        raise Inexact("DequantizeLinear with a negative scale: ONNX does not define the sign of a zero product")
+    return rounded(difference * scale.astype(np.float64) + 0.0, scale.dtype)
+
+
+def _scale(node: Node, name: str, dtype: str) -> np.ndarray:
+    """The scale, finite and not 0."""
+    scale = node.scalar(name, dtype)
+    if scale == 0 or not np.isfinite(scale):
+        raise Inexact(f"{name} of {node.op} must be finite and not 0, got {scale}")
+    return scale
+
+
+def _zero_point(node: Node, name: str, dtype: str) -> np.ndarray:
+    zero_point = node.scalar(name, dtype) if name in node.fields else np.zeros((), NUMPY[dtype])
+    if name_of(zero_point.dtype) not in ("uint8", "int8"):
+        raise Inexact(f"{node.op} of {zero_point.dtype.name}")
+    return zero_point
+
+
+ELEMENTWISE: dict[str, Function] = {
+    "Identity": _copy,
+    "Dropout": _copy,
+    "Relu": _relu,
+    "LeakyRelu": _leaky_relu,
+    "Clip": _clip,
+    "Neg": _signed(np.negative),
+    "Abs": _signed(np.abs),
+    "Cast": _cast,
+    "QuantizeLinear": _quantize,
+    "DequantizeLinear": _dequantize,
+}
+"""The operators on each cell alone."""

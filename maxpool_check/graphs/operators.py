@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxpool_check.graphs.elementwise import ELEMENTWISE
 from maxpool_check.graphs.movements import (
     MOVEMENTS,
     conv,
@@ -19,7 +18,7 @@ from maxpool_check.graphs.movements import (
     split_sizes,
     unpool,
 )
-from maxpool_check.graphs.node import Inexact, Node, tensor
+from maxpool_check.graphs.node import ELEMENTWISE, Inexact, Node, tensor
 from maxpool_check.reference.dtypes import NUMPY, name_of, same
 
 if TYPE_CHECKING:
