@@ -90,16 +90,11 @@ class Context:
         Raises :class:`Inexact` where that is not one cell.
         """
         cells = np.arange(Y.size).reshape(Y.shape)
-        for node in self.after:
+        for node, X in zip(self.after, tuple(self.steps(Y, indices)), strict=False):
             if node.op == MAX_POOL:
-                pooled = max_pool(node, Y, self.opset)
-                assert pooled.Indices is not None
-                Y, cells = pooled.Y, cells.reshape(-1)[pooled.Indices]
+                cells = cells.reshape(-1)[max_pool(node, X, self.opset).Indices]
             else:
-                Y, cells = (
-                    _applied(node, Y, self.opset, indices),
-                    positions(node, cells, Y, self.opset, indices=indices),
-                )
+                cells = positions(node, cells, X, self.opset, indices)
         return cells
 
     @property
@@ -134,22 +129,20 @@ class Context:
         for node in data["nodes"]:
             fields = ", ".join(f"{name}={value}" for name, value in node.items() if name != "op")
             yield f"{node['op']}({fields})" if fields else node["op"]
-        yield from (f"{key}: {data[key]}" for key in ("shape", "inside") if key in data)
-        if self.initializer:
-            yield "X: initializer"
+        names = {"shape": "shape", "inside": "inside", "as": "X"}
+        yield from (f"{name}: {data[key]}" for key, name in names.items() if key in data)
 
     def data(self) -> dict[str, Any]:
         """The context as plain data: that of ``graph`` in a case file, and the operator set."""
-        judged: dict[str, Any] = {"op": MAX_POOL, **({"consumers": self.consumers} if self.consumers > 1 else {})}
-        nodes = [*map(node_data, self.before), judged, *map(node_data, self.after)]
-        dimensions = {} if self.dimensions is None else {"shape": list(self.dimensions)}
-        return {
+        nodes = (*self.before, Node(MAX_POOL, consumers=self.consumers), *self.after)
+        data = {
             "opset": self.opset,
-            "nodes": nodes,
-            **dimensions,
-            **({"inside": self.inside} if self.inside else {}),
-            **({"as": "initializer"} if self.initializer else {}),
+            "nodes": [node_data(node) for node in nodes],
+            "shape": None if self.dimensions is None else list(self.dimensions),
+            "inside": self.inside,
+            "as": "initializer" if self.initializer else None,
         }
+        return {name: value for name, value in data.items() if value is not None}
 
 
 MAX_POOL_ALONE = Context()

@@ -104,11 +104,7 @@ class _ModelBuilder:
         if context.inside == "If":
             self._inputs["condition"] = np.array(True)
             inputs.append(_value("condition", "bool", ()))
-            branches = {
-                branch: helper.make_graph(nodes, branch, [], outputs)
-                for branch in ("then_branch", "else_branch")
-                for nodes, outputs in [self._renamed(branch, results)]
-            }
+            branches = {branch: self._subgraph(branch, results) for branch in ("then_branch", "else_branch")}
             self._nodes = [helper.make_node("If", ["condition"], list(names), **branches)]
         elif context.inside == "Loop":
             self._nodes = [self._loop({name: types[name] for name in names}, results)]
@@ -184,24 +180,23 @@ class _ModelBuilder:
         for name, (dtype, rank) in types.items():
             start = np.zeros((1,) * rank, NUMPY[dtype])
             self._initializers.append(numpy_helper.from_array(start, f"start_{name}"))
-        nodes, outputs = self._renamed("body", results)
-        nodes.insert(0, helper.make_node("Identity", ["go"], ["go_on"]))
-        carried = [_open_value(f"carried_{name}", dtype, rank, f"c_{name}") for name, (dtype, rank) in types.items()]
-        inputs: list[ValueInfoProto] = [_value("iteration", "int64", ()), _value("go", "bool", ()), *carried]
-        body: GraphProto = helper.make_graph(nodes, "body", inputs, [_value("go_on", "bool", ()), *outputs])
+        body = self._subgraph("body", results)
+        body.input.extend([_value("iteration", "int64", ()), _value("go", "bool", ())])
+        body.input.extend(_open_value(f"carried_{name}", *types[name], f"c_{name}") for name in types)
+        body.node.insert(0, helper.make_node("Identity", ["go"], ["go_on"]))
+        body.output.insert(0, _value("go_on", "bool", ()))
         return helper.make_node("Loop", ["trips", "", *(f"start_{name}" for name in types)], list(types), body=body)
 
-    def _renamed(self, prefix: str, results: list[ValueInfoProto]) -> tuple[list[NodeProto], list[ValueInfoProto]]:
-        """The nodes and their outputs under other names: those in a graph inside of another must be its own."""
-        names = {name: f"{prefix}_{name}" for node in self._nodes for name in node.output if name}
-        nodes = [NodeProto.FromString(node.SerializeToString()) for node in self._nodes]
-        for node in nodes:
-            node.input[:] = [names.get(name, name) for name in node.input]
-            node.output[:] = [names.get(name, name) for name in node.output]
-        outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
-        for output in outputs:
+    def _subgraph(self, name: str, results: list[ValueInfoProto]) -> GraphProto:
+        """The nodes as a graph inside of another, whose names must be its own."""
+        graph = helper.make_graph(self._nodes, name, [], results)
+        names = {output: f"{name}_{output}" for node in self._nodes for output in node.output if output}
+        for node in graph.node:
+            node.input[:] = [names.get(each, each) for each in node.input]
+            node.output[:] = [names.get(each, each) for each in node.output]
+        for output in graph.output:
             output.name = names[output.name]
-        return nodes, outputs
+        return graph
 
 
 def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoProto:

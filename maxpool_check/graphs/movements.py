@@ -282,7 +282,7 @@ def global_max_positions(node: Node, X: np.ndarray) -> np.ndarray:
     return (starts + planes.argmax(2)).reshape(*X.shape[:2], *[1] * (X.ndim - 2))
 
 
-def unpool(node: Node, X: np.ndarray, indices: np.ndarray | None, constant: float) -> np.ndarray:
+def unpool(node: Node, X: np.ndarray, indices: np.ndarray | None, constant: np.ndarray) -> np.ndarray:
     """ONNX MaxUnpool-22: each cell at its index in the whole flattened output, the others ``constant``.
 
     ``output_shape`` must be the inferred shape: ONNX does not say what the indices count in another. Cells with the same

@@ -76,18 +76,10 @@ def apply(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = No
     inputs_of(node, dtype, opset, X.shape)
     if node.op in ELEMENTWISE:
         return ELEMENTWISE[node.op](node, X, opset)
-    if node.op == "Conv":
-        return _checked(node, conv, node, X)
-    if node.op == "GlobalMaxPool":
-        return X.reshape(-1)[global_max_positions(node, X)]
-    if node.op == "MaxUnpool":
-        Y = unpool(node, X, indices, 0)
-        if indices is not None and not same(Y.reshape(-1)[indices], X).all():
-            raise Inexact("MaxUnpool of different values with the same index")
-        return Y
-    return _checked(
-        node, MOVEMENTS[node.op], node, X, opset, lambda value: tensor(value, dtype, f"a constant of {node.op}")
-    )
+    Y = _moved(node, X, X, opset, indices, lambda value: tensor(value, dtype, f"a constant of {node.op}"))
+    if node.op == "MaxUnpool" and indices is not None and not same(Y.reshape(-1)[indices], X).all():
+        raise Inexact("MaxUnpool of different values with the same index")
+    return Y
 
 
 def positions(
@@ -101,26 +93,30 @@ def positions(
     """
     if node.op in ELEMENTWISE:
         return cells
-    if node.op == "Conv":
-        return _checked(node, conv_positions, node, cells)
-    if node.op == "GlobalMaxPool":
-        return cells.reshape(-1)[global_max_positions(node, X)]
-    if node.op == "MaxUnpool":
-        return unpool(node, cells, indices, -1)
-    return _checked(node, MOVEMENTS[node.op], node, cells, opset, lambda value: np.full(_shape(value), -1, np.int64))
+
+    def constant(value: Any) -> np.ndarray:
+        return np.full(np.shape(value["data"] if isinstance(value, dict) else value), -1, np.int64)
+
+    return _moved(node, cells, X, opset, indices, constant)
 
 
-def _shape(value: Any) -> tuple[int, ...]:
-    return np.shape(value["data"] if isinstance(value, dict) else value)
-
-
-def _checked(node: Node, function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
-    """The result of a function, in which numpy checks shapes and axes."""
+def _moved(
+    node: Node, cells: np.ndarray, X: np.ndarray, opset: int, indices: np.ndarray | None,
+    constant: Callable[[Any], np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """The output of a node that moves cells of X: X itself, or the numbers of its cells."""
     try:
-        return function(*arguments)
+        if node.op == "Conv":
+            return conv(node, X) if cells is X else conv_positions(node, cells)
+        if node.op == "GlobalMaxPool":
+            return cells.reshape(-1)[global_max_positions(node, X)]
+        if node.op == "MaxUnpool":
+            return unpool(node, cells, indices, constant(0))
+        return MOVEMENTS[node.op](node, cells, opset, constant)
     except Inexact:
         raise
     except (ValueError, IndexError) as mistake:
+        # numpy checks shapes and axes.
         raise Inexact(f"{node.op}: {mistake}") from mistake
 
 
@@ -161,39 +157,31 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
     inputs: dict[str, np.ndarray | None] = {}
     for parameter in schema.inputs[1:]:
         name, is_single = parameter.name, parameter.option == OpSchema.FormalParameterOption.Single
-        if name in _INTEGER_INPUTS and name in fields:
-            inputs[name] = np.array(node.integers(name), np.int64)
-        elif name in fields:
-            inputs[name] = node.scalar(name, _FIXED_DTYPES.get(name, dtype))
-        elif is_single and node.op not in ("Conv", "MaxUnpool"):
+        if is_single and name not in fields and node.op not in ("Conv", "MaxUnpool"):
             raise Inexact(f"{node.op} of operator set {opset} needs {name}")
-        else:
-            inputs[name] = None
+        inputs[name] = None
+        if name in fields:
+            is_list = name in _INTEGER_INPUTS
+            scalar_dtype = _FIXED_DTYPES.get(name, dtype)
+            inputs[name] = np.array(node.integers(name), np.int64) if is_list else node.scalar(name, scalar_dtype)
     if node.op == "Conv":
         inputs["W"] = conv_weights(node, NUMPY[dtype], shape)[0]
     if node.op == "Concat":
-        inputs = {
-            f"inputs_{n}": tensor(value, dtype, "inputs of Concat") for n, value in enumerate(_constants(node), 1)
-        }
+        constants = node.fields.get("inputs")
+        if not isinstance(constants, list | tuple):
+            raise Inexact("Concat needs inputs, a list of tensors")
+        inputs = {f"inputs_{n}": tensor(each, dtype, "inputs of Concat") for n, each in enumerate(constants, 1)}
     while inputs and list(inputs.values())[-1] is None and list(inputs)[-1] != "I":
         inputs.popitem()
     dtypes = [None if value is None else value.dtype.name for value in inputs.values()]
     _check_types(node, schema, [dtype, *dtypes], opset)
     for name in [name for name in ("value", "min", "max") if name in attributes]:
         # An attribute is float32: it must hold the number of the chain's dtype, or its conversion would count.
-        value = attributes[name]
-        exact = tensor(value, dtype, name).astype(np.float64)
-        if not np.array_equal(exact, np.float64(np.float32(value)), equal_nan=True):
-            message = f"keeps {name} in float32, which is not the {dtype} of {value}"
-            raise Inexact(f"{node.op} of operator set {opset} {message}")
+        exact = tensor(attributes[name], dtype, name).astype(np.float64)
+        if not np.array_equal(exact, np.float64(np.float32(attributes[name])), equal_nan=True):
+            kept = f"keeps {name} in float32, which is not the {dtype} of {attributes[name]}"
+            raise Inexact(f"{node.op} of operator set {opset} {kept}")
     return inputs
-
-
-def _constants(concat: Node) -> Sequence[Any]:
-    constants = concat.fields.get("inputs")
-    if not isinstance(constants, list | tuple):
-        raise Inexact("Concat needs inputs, a list of tensors")
-    return constants
 
 
 @cache
@@ -230,10 +218,8 @@ def _written(node: Node, opset: int) -> tuple[dict[str, Any], dict[str, Any]]:
             continue
         if field not in field_names(node.op):
             raise Inexact(f"{node.op} with {field} is not supported")
-        if opset < 11 and (
-            (field == "axis" and node.integer(field) < 0)
-            or (field == "axes" and min(node.integers(field), default=0) < 0)
-        ):
+        axes = [node.integer(field)] if field == "axis" else node.integers(field) if field == "axes" else []
+        if opset < 11 and min(axes, default=0) < 0:
             raise Inexact(f"{node.op} of operator set {opset} has no negative axes")
         name = "value" if node.op == "Pad" and field == "constant_value" and opset < 11 else field
         if name in attribute_names:

@@ -1,8 +1,9 @@
 """Reads the chain of nodes around the MaxPool of an ONNX model: the inverse of :mod:`~maxpool_check.graphs.model`."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,10 @@ class _ChainReader:
             if node.domain not in OWN_DOMAINS:
                 raise NotAChain(f"its node {node.op_type} is of the domain {node.domain}")
             if node.op_type == "Constant":
-                self._constants[node.output[0]] = (_constant(node), "constant")
+                value = next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
+                if value is None:
+                    raise NotAChain("a Constant node without a tensor")
+                self._constants[node.output[0]] = (_array(value), "constant")
             else:
                 self._nodes.append(node)
         self._inputs = {name: value for name, value in inputs.items() if name not in self._constants}
@@ -116,38 +120,29 @@ class _ChainReader:
         """A node besides MaxPool, and the name of its output that the chain follows."""
         if node.op_type not in OPERATORS:
             raise NotAChain(f"its node {node.op_type} is none of the operators that are known")
-        fields = attribute_values(node)
-        forms = set()
-        for name, constant, form in self._constants_of(node, [] if pool is None else pool.output[1:]):
-            data = {"dtype": name_of(constant.dtype), "data": constant.tolist()}
-            if node.op_type == "Concat":
-                fields.setdefault("inputs", []).append(data)
-            else:
-                fields[name] = constant.tolist() if constant.dtype == np.int64 and constant.ndim == 1 else data
-            forms.add(form)
-        if len(forms) > 1:
-            raise NotAChain(f"the constants of its node {node.op_type} are of different kinds: {', '.join(forms)}")
-        _rename(node, fields)
-        output = node.output[0]
-        if node.op_type == "Split":
-            output = self._followed(node, uses, fields)
-        return Node(node.op_type, fields, forms.pop() if forms else "initializer"), output
-
-    def _constants_of(self, node: NodeProto, indices: Sequence[str]) -> Iterator[tuple[str, np.ndarray, str]]:
-        """The constant inputs of a node behind the first: name, value, and what it is in the model."""
         try:
-            parameters = onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]
+            names = [parameter.name for parameter in onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]]
         except onnx.defs.SchemaError as missing:
             raise NotAChain(f"operator set {self._opset} has no {node.op_type}") from missing
-        names = [parameter.name for parameter in parameters]
-        if node.op_type == "Concat":
-            names = ["inputs"] * len(node.input)
-        for name, source in zip(names, node.input[1:], strict=False):
-            if not source or (node.op_type == "MaxUnpool" and name == "I" and source in indices):
+        fields, forms = attribute_values(node), dict[str, None]()
+        for name, source in zip_longest(names[: len(node.input) - 1], node.input[1:], fillvalue="inputs"):
+            is_index = name == "I" and pool is not None and source in pool.output[1:]
+            if not source or is_index:
                 continue
             if source not in self._constants:
                 raise NotAChain(f"{name} of its node {node.op_type} is not a constant")
-            yield name, *self._constants[source]
+            constant, form = self._constants[source]
+            forms[form] = None
+            data = {"dtype": name_of(constant.dtype), "data": constant.tolist()}
+            if name == "inputs":
+                fields.setdefault(name, []).append(data)
+            else:
+                fields[name] = constant.tolist() if constant.dtype == np.int64 and constant.ndim == 1 else data
+        if len(forms) > 1:
+            raise NotAChain(f"the constants of its node {node.op_type} are of different kinds: {', '.join(forms)}")
+        _rename(node, fields)
+        output = self._followed(node, uses, fields) if node.op_type == "Split" else node.output[0]
+        return Node(node.op_type, fields, next(iter(forms), "initializer")), output
 
     def _followed(self, node: NodeProto, uses: Mapping[str, int], fields: dict[str, Any]) -> str:
         """The one output of a Split that is used; adds what its fields say of the outputs."""
@@ -189,13 +184,6 @@ def _rename(node: NodeProto, fields: dict[str, Any]) -> None:
             fields.setdefault("kernel_shape", list(weights.shape[2:]))
         else:
             raise NotAChain("the weights of its node Conv are neither ones for each channel nor the identity")
-
-
-def _constant(node: NodeProto) -> np.ndarray:
-    values = [attribute for attribute in node.attribute if attribute.name == "value"]
-    if not values:
-        raise NotAChain("a Constant node without a tensor")
-    return _array(values[0].t)
 
 
 def _array(tensor: onnx.TensorProto) -> np.ndarray:
