@@ -133,19 +133,24 @@ class CaseMaker:
                 if how == ALONE or case.is_exact:
                     yield ModelCase(case, fields)
 
-    def of_flow(self, X: np.ndarray, *, alone: bool = False) -> Iterator[ModelCase]:
-        """The same with the tensor X that flows into the first of the nodes around MaxPool, or into MaxPool ``alone``."""
-        in_place = self.in_place(X, alone=alone) if X.size <= MOST_CELLS else None
+    @property
+    def without_nodes(self) -> "CaseMaker":
+        """The same for MaxPool without the nodes around it."""
+        return replace(self, around=Surroundings(self.node.input, self.node.output, (), (), None))
+
+    def of_flow(self, X: np.ndarray) -> Iterator[ModelCase]:
+        """The same with the tensor X that flows into the first of the nodes around MaxPool."""
+        in_place = self.in_place(X) if X.size <= MOST_CELLS else None
         if in_place is None:
             return
         yield ModelCase(self.case(ALONE, FLOWING, Recipe.of(in_place.case.entering), self._alone()))
         if in_place.case.context.has_nodes:
             yield ModelCase(self.case(GRAPH, FLOWING, Recipe.of(X), in_place.case.context))
 
-    def in_place(self, X: np.ndarray, *, alone: bool = False) -> ModelCase | None:
+    def in_place(self, X: np.ndarray) -> ModelCase | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
-        chain = None if alone else self.around.chain
-        case = self.case(IN_PLACE, FLOWING, Recipe.of(X), chain.context if chain is not None else self._alone())
+        context = self._alone() if self.around.chain is None else self.around.context
+        case = self.case(IN_PLACE, FLOWING, Recipe.of(X), context)
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
     def case(self, how: str, values: ValueSort, X: Recipe, context: Context) -> Case:

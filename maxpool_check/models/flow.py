@@ -3,17 +3,17 @@
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.files import open_regular
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
-from maxpool_check.models.cases import ModelCase
+from maxpool_check.models.analysis import ModelAnalysis
+from maxpool_check.models.cases import CaseMaker
 from maxpool_check.models.model_file import BadModel, UserModel, size_of, taken, tensors
 from maxpool_check.models.shapes import Types, type_of
 from maxpool_check.reference.dtypes import NUMPY, is_float
@@ -55,29 +55,6 @@ class CannotRun(ValueError):
     """A model that cannot be run as it is; the message says why."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Where a node is watched in its model: around the nodes that are tested with it, or around MaxPool ``alone``."""
-
-    of: NodeAnalysis
-    alone: bool = False
-
-    @property
-    def start(self) -> str:
-        """The tensor that flows in."""
-        return self.of.node.input if self.alone else self.of.around.start
-
-    @property
-    def end(self) -> str:
-        """The tensor that comes out."""
-        return self.of.node.output if self.alone else self.of.around.end
-
-    def case(self, X: np.ndarray) -> ModelCase | None:
-        """The case with the tensor that flows in; None where a node has no exact result for it."""
-        assert self.of.maker is not None
-        return self.of.maker.in_place(X, alone=self.alone)
-
-
 class NotInPlace(CannotRun):
     """Nodes that are never tested in their model, with this target or at this place; the message says why."""
 
@@ -95,27 +72,29 @@ class ModelRun:
         self.problems: list[str] = []
         if session.profile.description.graphs is None:
             raise NotInPlace("it takes no ONNX models of several nodes")
-        places = [_Place(each) for each in analysis.nodes if each.cases and each.node.scope.outer is None]
-        if not places:
+        nodes = [each for each in analysis.nodes if each.cases and each.node.scope.outer is None]
+        makers = [each.maker for each in nodes if each.maker is not None]
+        if not makers:
             # A target that refuses the model says so.
             self.own_outputs()
             raise NotInPlace(
                 "its MaxPool nodes are inside of other nodes, whose tensors cannot be outputs of the model"
             )
-        tensors = self._tensors(places)
+        tensors = self._tensors(makers)
         # A node around MaxPool may have no exact result for what flows there, such as Relu of NaN.
-        inexact = [each for each in places if each.of.around.has_nodes and each.case(tensors[None][each.start]) is None]
-        pairs = [(place, tensors) for place in places if place not in inexact]
+        inexact = [
+            each for each in makers if each.around.has_nodes and each.in_place(tensors[None][each.around.start]) is None
+        ]
+        pairs = [(maker, tensors) for maker in makers if maker not in inexact]
         if inexact:
-            alone = [_Place(each.of, alone=True) for each in inexact]
+            alone = [maker.without_nodes for maker in inexact]
             others = self._tensors(alone)
-            pairs += [(place, others) for place in alone]
-        self.executed = [executed for place, of in pairs for executed in self._executed(place, of)]
+            pairs += [(maker, others) for maker in alone]
+        self.executed = [executed for maker, of in pairs for executed in self._executed(maker, of)]
         self.flowing = [
             case
-            for place, of in pairs
-            if place.of.maker is not None
-            for case in place.of.maker.of_flow(of.get("optimization-off", of[None])[place.start], alone=place.alone)
+            for maker, of in pairs
+            for case in maker.of_flow(of.get("optimization-off", of[None])[maker.around.start])
         ]
 
     def own_outputs(self) -> Mapping[str, np.ndarray]:
@@ -129,11 +108,9 @@ class ModelRun:
             raise CannotRun(f"as a whole, {_why(outcome)}")
         return outcome.outputs
 
-    def _tensors(self, places: Sequence[_Place]) -> _Tensors:
-        names = dict.fromkeys(
-            name for each in places for name in (each.start, each.end, each.of.node.indices) if name is not None
-        )
-        part = _part_of(self._analysis.model, tuple(names), self._analysis.declared.types)
+    def _tensors(self, makers: Sequence[CaseMaker]) -> _Tensors:
+        names = [name for each in makers for name in (each.around.start, each.around.end, each.node.indices)]
+        part = _part_of(self._analysis.model, [*dict.fromkeys(filter(None, names))], self._analysis.declared.types)
         returned = {}
         settings = self._session.profile.settings
         for level in (None, *(setting for setting in settings if setting.startswith("optimization-"))):
@@ -163,29 +140,29 @@ class ModelRun:
         (number,) = self._session.submit([Request(X, outputs, model, {}, setting, more=fed, feeds_input=False)])
         return self._session.outcome(number)
 
-    def _executed(self, place: _Place, outputs: _Tensors) -> Iterator[tuple[ModelCase, list[Execution]]]:
+    def _executed(self, maker: CaseMaker, outputs: _Tensors) -> Iterator[tuple[Case, list[Execution]]]:
         """The executions of a node: what comes out is held to the reference on what goes in.
 
         Other nodes may compute other values at another level of optimization: those of equal values are judged together.
         """
-        groups: dict[bytes, tuple[ModelCase, dict[Variant, VariantResult]]] = {}
-        model, indices = self._analysis.model, place.of.node.indices
+        groups: dict[bytes, tuple[Case, dict[Variant, VariantResult]]] = {}
+        model, indices = self._analysis.model, maker.node.indices
         for level, flowing in outputs.items():
-            X = flowing[place.start]
-            group = groups.get(X.tobytes())
-            if group is None:
-                case = place.case(X)
-                if case is None:
+            X = flowing[maker.around.start]
+            if X.tobytes() not in groups:
+                in_place = maker.in_place(X)
+                if in_place is None:
                     continue
-                group = groups[X.tobytes()] = case, {}
-            returned = {"Y": flowing[place.end], **({"Indices": flowing[indices]} if indices is not None else {})}
-            variant = Variant(group[0].case.outputs, None if level is None else _LEVELS[level])
-            group[1][variant] = VariantResult(Returned(returned), model.opset)
+                groups[X.tobytes()] = in_place.case, {}
+            case, results = groups[X.tobytes()]
+            returned = {"Y": flowing[maker.around.end]} | ({} if indices is None else {"Indices": flowing[indices]})
+            variant = Variant(case.outputs, None if level is None else _LEVELS[level])
+            results[variant] = VariantResult(Returned(returned), model.opset)
         for case, results in groups.values():
-            judged = judged_case(case.case, self._session.profile.description.name, case.case.oracle(), results)
-            digest = hashlib.sha256(f"{model.sha256} {case.case.id}".encode()).hexdigest()
+            judged = judged_case(case, self._session.profile.description.name, case.oracle(), results)
             # The values that flow there depend on the arithmetic of other nodes: two targets are compared by what was
             # executed, and by the verdict on it.
+            digest = hashlib.sha256(f"{model.sha256} {case.id}".encode()).hexdigest()
             yield (
                 case,
                 [

@@ -127,7 +127,7 @@ def _in_models(
             inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
             in_model = ModelRun(session, analysis, inputs)
             for case, executed in in_model.executed:
-                lines.cases[case.case.id] = case.case
+                lines.cases[case.id] = case
                 for execution in executed:
                     lines.in_place(execution)
             flowing = flowing or [each.case for each in in_model.flowing]
