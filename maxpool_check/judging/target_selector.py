@@ -96,8 +96,8 @@ class TargetSelector:
         The whole target is a ``python:``, ``command:`` or ``transform:`` one; ``versions`` are as ``>=1.21,<1.29``.
         Raises ``ValueError``.
         """
-        if len(runtime) > _LONGEST:
-            raise ValueError(f"expected at most {_LONGEST} characters, found {len(runtime)}")
+        if (length := max(len(runtime), len(versions))) > _LONGEST:
+            raise ValueError(f"expected at most {_LONGEST} characters, found {length}")
         try:
             specifiers = SpecifierSet(versions)
         except InvalidSpecifier as error:
