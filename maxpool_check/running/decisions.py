@@ -107,7 +107,7 @@ class Decisions:
     def known_entries(
         self, given_up: Collection[str], *, ended_early: bool, corpus: Corpus | None = None
     ) -> list[KnownEntry]:
-        """The status of each known defect, by target; none is stale if the run ended early, or the target is ``given_up``.
+        """The status of each known defect, by target; none is stale if the run ended early, or the target was given up.
 
         ``corpus`` is what the cases were selected from, if it is not that of the plan.
         """

@@ -228,7 +228,7 @@ class RemoteExecutor:
     """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
 
     def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
-        """Have the targets described by a process of a ``pool`` of executors that inspect nothing. Raises :class:`PoolLost`."""
+        """Have the targets described by a process of a ``pool`` of local executors. Raises :class:`PoolLost`."""
         self._config, self._pool = config, pool
         self.given_up: Mapping[str, str] = {}
         """Why targets were given up, by name."""

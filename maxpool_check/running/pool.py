@@ -1,7 +1,7 @@
 """Pools of processes: of this machine, or the workers of a dask cluster.
 
-Each process has one resource, such as the started targets of a run. A ``concurrent.futures.Executor`` sends it functions of
-modules, which get that resource, and data; results are in the order of the calls.
+Each process has one resource, such as the started targets of a run. A ``concurrent.futures.Executor`` sends it functions
+of modules, which get that resource, and data; results are in the order of the calls.
 """
 
 import contextlib
@@ -55,8 +55,8 @@ class Resource(Protocol):
 class Pool:
     """The processes of a run.
 
-    ``submit`` executes a call, ``processes`` is the number of calls executed at once. ``lost`` are the exceptions that mean
-    that the processes are gone; ``end`` ends the resource of every process, even while it is in use.
+    ``submit`` executes a call, ``processes`` is the number of calls executed at once. ``lost`` are the exceptions that
+    mean that the processes are gone; ``end`` ends the resource of every process, even while it is in use.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Pool:
 
 
 def pool_of(make: Callable[[], Resource], jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
-    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. ``make`` makes the resource of each.
+    """A pool of ``jobs`` processes, or of the workers of a dask cluster; ``make`` makes the resource of each.
 
     Raises :class:`PoolLost`.
     """
@@ -135,8 +135,8 @@ def _local_pool(make: Callable[[], Resource], count: int) -> Iterator[Pool]:
 
 
 def _prepare_process(make: Callable[[], Resource]) -> None:
-    """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
-    # A terminal sends all three to every process that it started.
+    """Prepare a process of this machine: it ignores what a terminal sends, and ends with its parent."""
+    # A terminal sends all three to every process that it started; the parent handles them.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -46,7 +46,7 @@ _FIXES = {
     "ready line": (
         'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read'
     ),
-    "two requests written ahead": "read stdin line by line, and write one line for each, in the same order, with its own id",
+    "two requests written ahead": "read stdin line by line, and write one line for each, in order, with its own id",
     "an unknown key in a request": "ignore keys that it does not know: later versions of the tool may send them",
     "a request to refuse, with strides of 0": (
         'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}'

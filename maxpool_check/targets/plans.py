@@ -64,7 +64,7 @@ class PlannedRequest:
     def converted(self, outcome: Outcome, target: TargetProfile) -> Outcome:
         """The outcome with its outputs as the case has them.
 
-        A failure, if another provider than the target's ran the node, or the target decides something else than it says.
+        A failure, if another provider than the target's ran the node, or it decides something else than it says.
         """
         described = target.description
         decides = _DECIDES.get(type(outcome), described.decides)

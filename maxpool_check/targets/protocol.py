@@ -1,4 +1,4 @@
-"""The messages to and from a worker, as JSON objects, and mistakes in those of programs: ``docs/kernel.md`` describes the protocol.
+"""The messages to and from a worker, as JSON objects, and mistakes in them: ``docs/kernel.md`` describes the protocol.
 
 A worker of the tool may get the digests of ``permitted`` outputs, and says with ``match`` which of them it returns.
 """
@@ -257,7 +257,7 @@ def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_in_ready(message: Mapping[str, Any]) -> dict[str, str]:
-    """The keys of a ``ready`` line that the protocol does not have, which are ignored, each with the nearest that it has."""
+    """The keys of a ``ready`` line that the protocol does not have, each with the nearest that it has."""
     known = _SCHEMAS["ready"]["properties"]
     return {key: "".join(get_close_matches(key, known, 1)) for key in message if key not in known}
 

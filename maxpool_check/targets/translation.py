@@ -74,7 +74,7 @@ class Translation:
         return tensor
 
     def returned(self, tensor: np.ndarray) -> np.ndarray:
-        """An output of the case as the runtime returns it, of which :meth:`output` makes it, where no Indices are converted."""
+        """An output of the case as the runtime returns it, where no Indices are converted; :meth:`output` undoes it."""
         if self.source is self.target or tensor.ndim < 3:
             return tensor
         return np.ascontiguousarray(self.target.from_core(self.source.to_core(tensor)))
