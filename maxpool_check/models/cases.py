@@ -143,15 +143,15 @@ class CaseMaker:
         in_place = self.in_place(X) if X.size <= MOST_CELLS else None
         if in_place is None:
             return
-        yield ModelCase(self.case(ALONE, FLOWING, Recipe.of(in_place.case.entering), self._alone()))
-        if in_place.case.context.has_nodes:
-            yield ModelCase(self.case(GRAPH, FLOWING, Recipe.of(X), in_place.case.context))
+        yield ModelCase(self.case(ALONE, FLOWING, Recipe.of(in_place.entering), self._alone()))
+        if in_place.context.has_nodes:
+            yield ModelCase(self.case(GRAPH, FLOWING, Recipe.of(X), in_place.context))
 
-    def in_place(self, X: np.ndarray) -> ModelCase | None:
+    def in_place(self, X: np.ndarray) -> Case | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
         context = self._alone() if self.around.chain is None else self.around.context
         case = self.case(IN_PLACE, FLOWING, Recipe.of(X), context)
-        return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
+        return case if case.is_exact and not isinstance(case.resolved, Refused) else None
 
     def case(self, how: str, values: ValueSort, X: Recipe, context: Context) -> Case:
         """A case of the node."""

@@ -150,10 +150,9 @@ class ModelRun:
         for level, flowing in outputs.items():
             X = flowing[maker.around.start]
             if X.tobytes() not in groups:
-                in_place = maker.in_place(X)
-                if in_place is None:
+                if (in_place := maker.in_place(X)) is None:
                     continue
-                groups[X.tobytes()] = in_place.case, {}
+                groups[X.tobytes()] = in_place, {}
             case, results = groups[X.tobytes()]
             returned = {"Y": flowing[maker.around.end]} | ({} if indices is None else {"Indices": flowing[indices]})
             variant = Variant(case.outputs, None if level is None else _LEVELS[level])

@@ -130,12 +130,12 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
             yield attribute.name, graph
 
 
-def graphs(graph: GraphProto, place: Place = ()) -> Iterator[tuple[Place, GraphProto]]:
-    """A graph, and the graphs inside its nodes, each with its place."""
-    yield place, graph
-    for number, node in enumerate(graph.node):
-        for which, (_, inner) in enumerate(subgraphs(node)):
-            yield from graphs(inner, (*place, (number, which)))
+def graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """A graph, and the graphs inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for _, inner in subgraphs(node):
+            yield from graphs(inner)
 
 
 def taken(node: NodeProto) -> Iterator[str]:
@@ -288,7 +288,7 @@ def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
 
 def tensors(graph: GraphProto) -> Iterator[TensorProto]:
     """The constants of a graph and of the graphs inside its nodes: initializers, and attributes."""
-    for _, each in graphs(graph):
+    for each in graphs(graph):
         yield from each.initializer
         for node in each.node:
             yield from (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)

@@ -1,21 +1,20 @@
 """The MaxPool nodes of a model, in whatever graph they are, as they are written, and the nodes around them."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper
 
 from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import NEWEST, OLDEST, OPERATORS
 from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, attribute_values, read_chain
-from maxpool_check.models.model_file import BadModel, Place, UserModel, label, named, subgraphs, taken
-from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, TensorType, Types
+from maxpool_check.models.model_file import BadModel, UserModel, label, named
+from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, Scope, TensorType, Types, scopes
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
@@ -53,59 +52,6 @@ _REWRITES: Mapping[str, Sequence[str]] = {
     "Cast may be moved across MaxPool or removed": ("Cast",),
     "Conv and MaxPool may be computed in blocks of channels": ("Conv", "FusedConv"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """A graph of a model and the graphs around it: where the tensors are that a node takes."""
-
-    graph: GraphProto
-    outer: "Scope | None" = None
-    where: str = "main graph"
-    inside: str | None = None
-    place: Place = ()
-
-    @cached_property
-    def constants(self) -> Mapping[str, TensorProto]:
-        """The constants of this graph alone, by name: initializers that are no inputs, and Constant nodes."""
-        fed = {value.name for value in self.graph.input} if self.outer is not None else set()
-        constants = {tensor.name: tensor for tensor in self.graph.initializer if tensor.name not in fed}
-        nodes = [node for node in self.graph.node if node.op_type == "Constant" and node.domain in OWN_DOMAINS]
-        values = ((node.output[0], _tensor_of(attribute)) for node in nodes for attribute in node.attribute)
-        return constants | {name: tensor for name, tensor in values if tensor is not None}
-
-    @cached_property
-    def makers(self) -> Mapping[str, NodeProto]:
-        """The node that makes a tensor, by the tensor's name."""
-        return {name: node for node in self.graph.node for name in node.output if name}
-
-    @cached_property
-    def consumers(self) -> Mapping[str, list[NodeProto | None]]:
-        """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
-        consumers: dict[str, list[NodeProto | None]] = defaultdict(list)
-        for node in self.graph.node:
-            for name in taken(node):
-                consumers[name].append(node)
-        for value in self.graph.output:
-            consumers[value.name].append(None)
-        return consumers
-
-    def constant(self, name: str) -> TensorProto | None:
-        """The constant of this name here or in a graph around; None if it is no constant."""
-        if name in self.constants:
-            return self.constants[name]
-        if name in self.makers or any(value.name == name for value in self.graph.input):
-            return None
-        return self.outer.constant(name) if self.outer is not None else None
-
-
-def _tensor_of(attribute: AttributeProto) -> TensorProto | None:
-    """The tensor of an attribute of a Constant node; None for text, and for sparse tensors."""
-    if attribute.name == "value":
-        return attribute.t
-    dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
-    dtype = dtypes.get(attribute.name)
-    return None if dtype is None else numpy_helper.from_array(np.array(helper.get_attribute_value(attribute), dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +118,7 @@ class PoolNode:
 def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes) -> list[PoolNode]:
     """Every MaxPool and GlobalMaxPool of a model, in the order of its graphs."""
     nodes: dict[str, PoolNode] = {}
-    for scope in _scopes(Scope(model.proto.graph)):
+    for scope in scopes(Scope(model.proto.graph)):
         for proto in scope.graph.node:
             if (proto.op_type, proto.domain) in _KINDS:
                 node = _pool_node(model, scope, proto, declared.of(scope.place), tested.of(scope.place))
@@ -221,18 +167,6 @@ def _malformed(node: NodeProto) -> str:
     if not any(node.output) or len(node.output) > 2:
         return f"it has {len(node.output)} outputs; {node.op_type} has Y, or Y and Indices"
     return ""
-
-
-def _scopes(scope: Scope) -> Iterator[Scope]:
-    """A graph, and the graphs inside its nodes."""
-    yield scope
-    for number, node in enumerate(scope.graph.node):
-        for which, (attribute, graph) in enumerate(subgraphs(node)):
-            inside = node.op_type if node.op_type in ("If", "Loop") else None
-            where = f"{attribute} of {node.op_type} '{label(node)}'"
-            outer = "" if scope.outer is None else f", in {scope.where}"
-            place = (*scope.place, (number, which))
-            yield from _scopes(Scope(graph, scope, where + outer, inside, place))
 
 
 @dataclass(frozen=True, eq=False)

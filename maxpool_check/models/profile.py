@@ -155,7 +155,7 @@ def _shapes(node: PoolNode, explicit: Types, known: Types) -> Iterator[_Broken]:
 
 def _sparse(graph: GraphProto) -> Iterator[str]:
     """The names of the sparse tensors of a graph and the graphs inside it."""
-    for _, each in graphs(graph):
+    for each in graphs(graph):
         yield from (tensor.values.name or "unnamed" for tensor in each.sparse_initializer)
         values = (*each.input, *each.value_info)
         yield from (value.name for value in values if value.type.HasField("sparse_tensor_type"))

@@ -1,13 +1,30 @@
-"""The types and shapes of a model's tensors by ONNX's shape inference: as the model declares them, and at sizes to test."""
+"""The tensors of a model: in which graph they are, and their types and shapes by ONNX's shape inference.
 
-from collections import ChainMap
+The latter are as the model declares them, and at sizes to test.
+"""
+
+from collections import ChainMap, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, shape_inference
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+    shape_inference,
+)
 
-from maxpool_check.models.model_file import BadModel, Place, UserModel, graphs
+from maxpool_check.graphs.reading import OWN_DOMAINS
+from maxpool_check.models.model_file import BadModel, Place, UserModel, label, subgraphs, taken
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.words import plural
 
@@ -68,6 +85,72 @@ class TensorType:
 
 NOT_DECLARED = TensorType("unknown", None)
 """The type of a tensor of which the model says nothing, and nothing follows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A graph of a model and the graphs around it: where the tensors are that a node takes."""
+
+    graph: GraphProto
+    outer: "Scope | None" = None
+    where: str = "main graph"
+    inside: str | None = None
+    place: Place = ()
+
+    @cached_property
+    def constants(self) -> Mapping[str, TensorProto]:
+        """The constants of this graph alone, by name: initializers that are no inputs, and Constant nodes."""
+        fed = {value.name for value in self.graph.input} if self.outer is not None else set()
+        constants = {tensor.name: tensor for tensor in self.graph.initializer if tensor.name not in fed}
+        nodes = [node for node in self.graph.node if node.op_type == "Constant" and node.domain in OWN_DOMAINS]
+        values = ((node.output[0], _tensor_of(attribute)) for node in nodes for attribute in node.attribute)
+        return constants | {name: tensor for name, tensor in values if tensor is not None}
+
+    @cached_property
+    def makers(self) -> Mapping[str, NodeProto]:
+        """The node that makes a tensor, by the tensor's name."""
+        return {name: node for node in self.graph.node for name in node.output if name}
+
+    @cached_property
+    def consumers(self) -> Mapping[str, list[NodeProto | None]]:
+        """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
+        consumers: dict[str, list[NodeProto | None]] = defaultdict(list)
+        for node in self.graph.node:
+            for name in taken(node):
+                consumers[name].append(node)
+        for value in self.graph.output:
+            consumers[value.name].append(None)
+        return consumers
+
+    def constant(self, name: str) -> TensorProto | None:
+        """The constant of this name here or in a graph around; None if it is no constant."""
+        if name in self.constants:
+            return self.constants[name]
+        if name in self.makers or any(value.name == name for value in self.graph.input):
+            return None
+        return self.outer.constant(name) if self.outer is not None else None
+
+
+def _tensor_of(attribute: AttributeProto) -> TensorProto | None:
+    """The tensor of an attribute of a Constant node; None for text, and for sparse tensors."""
+    if attribute.name == "value":
+        return attribute.t
+    dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
+    dtype = dtypes.get(attribute.name)
+    return None if dtype is None else numpy_helper.from_array(np.array(helper.get_attribute_value(attribute), dtype))
+
+
+def scopes(scope: Scope) -> Iterator[Scope]:
+    """A graph, and the graphs inside its nodes."""
+    yield scope
+    for number, node in enumerate(scope.graph.node):
+        for which, (attribute, graph) in enumerate(subgraphs(node)):
+            inside = node.op_type if node.op_type in ("If", "Loop") else None
+            where = f"{attribute} of {node.op_type} '{label(node)}'"
+            outer = "" if scope.outer is None else f", in {scope.where}"
+            place = (*scope.place, (number, which))
+            yield from scopes(Scope(graph, scope, where + outer, inside, place))
+
 
 Types = Mapping[str, TensorType]
 """The types of tensors by name."""
@@ -191,7 +274,7 @@ def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
 
 
 def _by_graph(proto: ModelProto) -> Mapping[Place, Types]:
-    return {place: dict(_types(graph)) for place, graph in graphs(proto.graph)}
+    return {scope.place: dict(_types(scope.graph)) for scope in scopes(Scope(proto.graph))}
 
 
 def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
