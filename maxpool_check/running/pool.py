@@ -1,7 +1,7 @@
 """Pools of processes: of this machine, or the workers of a dask cluster.
 
-Each process has one resource, such as the started targets of a run. A ``concurrent.futures.Executor`` sends it functions
-of modules, which get that resource, and data; results are in the order of the calls.
+Each process has one resource, such as the started targets of a run. A ``concurrent.futures.Executor`` sends it
+functions of modules, which get that resource, and data; results are in the order of the calls.
 """
 
 import contextlib

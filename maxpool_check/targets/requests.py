@@ -224,8 +224,8 @@ def _as_nhwc_maxpool(case: Case, variant: Variant) -> PlannedRequest:
     """A case as com.microsoft.NhwcMaxPool, ONNX Runtime's own operator for int8 and uint8 with the channels last.
 
     It has no document, only a schema: names and types of MaxPool's attributes, and Y alone. The optimizer puts it in
-    the place of a MaxPool between Transposes, in any operator set and with its attributes unchanged; so a case is executed
-    as this operator where it means the same in all versions of MaxPool that have bytes. The document of
+    the place of a MaxPool between Transposes, in any operator set and with its attributes unchanged; so a case is
+    executed as this operator where it means the same in all versions of MaxPool that have bytes. The document of
     com.ms.internal.nhwc, which has other types, says nothing of it.
     """
     dtype, document = name_of(case.X.dtype), case.specification

@@ -97,7 +97,7 @@ class Target:
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
             self.tools_python = str(python_of(self._made(name.distribution, name.tool.version, besides)))
         self.compares = name.is_released and transcript is None and self.npm_folder is None
-        """Whether its workers compare outputs with permitted ones: not the user's, and not where a transcript has them."""
+        """Whether its workers compare outputs with permitted ones: not the user's, and not with a transcript."""
 
     def _made(self, distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
         """The folder of the environment of a release. Raises :class:`CannotStart`."""
