@@ -189,10 +189,10 @@ class ExpectedDivergence:
 class Defect:
     """One mistake of a runtime: its effect in a sentence, its mechanism, and the executions that show it.
 
-    ``runtime`` names it as ``-t`` does, without the version; ``other_builds`` are further runtimes of the same source and the same
-    versions. ``established`` says how the mechanism is known. ``documents`` are
-    the documents that it violates, by name or family; empty if nobody has said. ``example`` is the id of the case to show.
-    ``reviewer`` is the person who has confirmed the mechanism, on the day ``reviewed``; both or neither.
+    ``runtime`` names it as ``-t`` does, without the version; ``other_builds`` are further runtimes of the same source and the
+    same versions. ``established`` says how the mechanism is known. ``documents`` are those that it violates, by name or
+    family, as far as it was said. ``example`` is the id of the case to show. ``reviewer`` is the person who has confirmed the
+    mechanism, on the day ``reviewed``.
     """
 
     id: str
@@ -248,19 +248,9 @@ class Ledger:
     _observed: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
     _expired: set[int] = field(default_factory=set)
 
-    @cached_property
-    def _numbers(self) -> dict[str, list[int]]:
-        """The numbers of the entries that name a case, by the case; under an empty text those that have a glob."""
-        numbers: dict[str, list[int]] = {}
-        for number, entry in enumerate(self.entries):
-            for name in {"" if is_glob(pattern) else pattern for pattern in entry.cases}:
-                numbers.setdefault(name, []).append(number)
-        return numbers
-
     def _about(self, case: str) -> list[tuple[int, ExpectedDivergence]]:
         """The entries about a case, with their numbers, in order."""
-        numbers = sorted({*self._numbers.get(case, ()), *self._numbers.get("", ())})
-        return [(number, self.entries[number]) for number in numbers if self.entries[number].binds(case)]
+        return [(number, entry) for number, entry in enumerate(self.entries) if entry.binds(case)]
 
     def compared(self, case: str, variant: Variant) -> None:
         """Remember that an execution was compared with its document: only then can an entry be stale."""
@@ -309,19 +299,13 @@ class Ledger:
 
     def _status(self, number: int, entry: ExpectedDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
         together = [entry.cases] if entry.by_conditions else [(pattern,) for pattern in entry.cases]
-        stale = [
-            text
-            for patterns in together
-            if all(complete[pattern] for pattern in patterns)
-            for text in self._unobserved(number, entry, patterns)
-        ]
+        finished = [patterns for patterns in together if all(complete[pattern] for pattern in patterns)]
+        stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
-            return (
-                KnownStatus.STALE,
-                f"{', '.join(stale)} no longer diverges in these kinds; remove it from the defect, or bound the versions for which it is expected",
-            )
+            remedy = "remove it from the defect, or bound the versions for which it is expected"
+            return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
         if any((number, pattern) in self._observed for pattern in entry.cases):
             return KnownStatus.EXPECTED, ""
         return KnownStatus.NOT_EXECUTED, "none of its cases was compared"
