@@ -48,14 +48,13 @@ class NodeAnalysis:
     @property
     def untested(self) -> str:
         """Why the node is not tested; empty if it is."""
-        if self.node.unjudged:
-            return self.node.unjudged
-        if self.excluded:
-            return self.excluded
-        if self.node.tested.shape is not None and 0 in self.node.tested.shape:
-            return f"its input has no cells: {self.node.tested}"
-        if self.node.tested.is_undefined:
-            return f"the element type of its input is {self.node.tested.dtype}"
+        tested = self.node.tested
+        if self.node.unjudged or self.excluded:
+            return self.node.unjudged or self.excluded
+        if tested.shape is not None and 0 in tested.shape:
+            return f"its input has no cells: {tested}"
+        if tested.is_undefined:
+            return f"the element type of its input is {tested.dtype}"
         if not self.cases:
             return "its input or output is too large to be tested; --shape gives other sizes"
         return ""
@@ -95,21 +94,18 @@ class ModelAnalysis:
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the analysis, a sentence each."""
-        notes = [self.declared.problem] if self.declared.problem else []
+        notes, open_sizes = [self.declared.problem], "sizes that the model leaves open (*) are tested as"
         if self.tested.assumed:
             sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
-            notes.append(
-                f"sizes that the model leaves open (*) are tested as {sizes}; --shape {self._shape_option} sets them"
-            )
+            notes.append(f"{open_sizes} {sizes}; --shape {self._shape_option} sets them")
         elif any(each.node.is_open for each in self.nodes):
-            notes.append("sizes that the model leaves open (*) are tested as they are given")
+            notes.append(f"{open_sizes} they are given")
         for each in self.nodes:
             tested, shape = each.cases[0].case.X.shape if each.cases else None, each.node.tested.shape
-            if tested is not None and tested != shape:
-                notes.append(
-                    f"{each.node.name}: tested as {list(tested)}, since {list(shape or ())} has too many cells"
-                )
-        return [*notes, *filter(None, [self.random_constants])]
+            if tested not in (None, shape):
+                cells = f"since {list(shape or ())} has too many cells"
+                notes.append(f"{each.node.name}: tested as {list(tested or ())}, {cells}")
+        return [*filter(None, [*notes, self.random_constants])]
 
     @property
     def random_constants(self) -> str:
@@ -235,9 +231,9 @@ def _needs_negative(*conditions: Conditions) -> bool:
 
 def needs(defect: Defect, reached: Iterable[ExpectedDivergence]) -> str:
     """The values that a defect needs to show one of these divergences, in words; empty: any."""
-    each_needs = [_needs(defect.conditions, each.conditions) for each in reached]
-    widest = _needs(defect.conditions, Conditions())
-    return widest if widest in each_needs else " or ".join(dict.fromkeys(each_needs))
+    each_needs = dict.fromkeys(_needs(defect.conditions, each.conditions) for each in reached)
+    widest = _needs(defect.conditions)
+    return widest if widest in each_needs else " or ".join(each_needs)
 
 
 def _needs(*conditions: Conditions) -> str:

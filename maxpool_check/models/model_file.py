@@ -158,24 +158,22 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int]:
     Raises :class:`BadModel` if it is outside the model's folder, and :class:`MissingValues`.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
-    location = entries.get("location", "")
+    location, data = entries.get("location", ""), f"the external data of '{tensor.name}'"
     folder = model.absolute().parent.resolve()
     try:
         file = (folder / location).resolve()
         offset = int(entries.get("offset", "0"))
         length = int(entries["length"]) if "length" in entries else None
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadModel(f"the external data of '{tensor.name}' cannot be found: {error}") from error
+        raise BadModel(f"{data} cannot be found: {error}") from error
     if not location or Path(location).is_absolute() or not file.is_relative_to(folder):
-        raise BadModel(
-            f"the external data of '{tensor.name}' is outside the model's folder: '{location}'; nothing there is read"
-        )
+        raise BadModel(f"{data} is outside the model's folder: '{location}'; nothing there is read")
     if not file.exists():
         raise MissingValues(f"there is no file {file.name}")
     if not file.is_file():
-        raise BadModel(f"the external data of '{tensor.name}' is no regular file: '{location}'")
+        raise BadModel(f"{data} is no regular file: '{location}'")
     if offset < 0 or (length or 0) < 0:
-        raise BadModel(f"the external data of '{tensor.name}' has a negative offset or length")
+        raise BadModel(f"{data} has a negative offset or length")
     size = size_of(tensor)
     if length not in (None, size):
         raise MissingValues(f"its entry 'length' is {length}, and its values take {size} bytes")

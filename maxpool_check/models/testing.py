@@ -25,7 +25,6 @@ from maxpool_check.results.record import (
     REPORTED,
     Execution,
     ExitCode,
-    KnownEntry,
     KnownStatus,
     Line,
     RunFooter,
@@ -158,13 +157,11 @@ class _Lines:
         self._known: dict[tuple[str, str], Defect] = {}
         self._summary = RunSummary()
         accepted = [entry for defect in plan.accepted for entry in defect.expected]
-        self._ledgers = {
-            target.name: Ledger([entry for entry in accepted if entry.covers(target)], date.today())
-            for target in found.targets
-        }
-        for target in found.targets:
-            found.reach[target.name] = {
-                name: reaching(plan.defects, target, node.features, node.variants) for name, node in self._nodes.items()
+        self._ledgers = {}
+        for name, target in self._targets.items():
+            self._ledgers[name] = Ledger([entry for entry in accepted if entry.covers(target)], date.today())
+            found.reach[name] = {
+                key: reaching(plan.defects, target, node.features, node.variants) for key, node in self._nodes.items()
             }
 
     def in_place(self, execution: Execution) -> None:
@@ -206,8 +203,8 @@ class _Lines:
             return msgspec.structs.replace(execution, status=status)
         self._known[execution.target, defect.id] = defect
         fixed = self._plan.versions.fixed_in(defect)
-        span = f"shown by versions {self._plan.versions.span(defect)}"
-        self._found.versions[defect.id] = span + (f"; {fixed} does not have it" if fixed is not None else "")
+        is_fixed = "" if fixed is None else f"; {fixed} does not have it"
+        self._found.versions[defect.id] = f"shown by versions {self._plan.versions.span(defect)}{is_fixed}"
         return msgspec.structs.replace(execution, status=status, known=defect.id)
 
     def _footer(self, line: RunFooter) -> None:
@@ -215,7 +212,6 @@ class _Lines:
             known_entry(defect, target, defect.expected, KnownStatus.EXPECTED, "", self._plan.versions.span(defect))
             for (target, _), defect in self._known.items()
         ]
-        known: tuple[KnownEntry, ...] = (*line.known, *entries)
         problems = () if self._plan.allows_incomplete else self._found.problems
         # Statuses say already what counts.
         code = self._summary.exit_code(line.known, line.errors, strict=False)
@@ -224,7 +220,7 @@ class _Lines:
             code = ExitCode.UNEXPECTED if is_excluded else ExitCode.INCOMPLETE
         self._write(
             msgspec.structs.replace(
-                line, executions=self._summary.executions, known=known, errors=(*line.errors, *problems), exit_code=code,
+                line, executions=self._summary.executions, known=(*line.known, *entries), errors=(*line.errors, *problems), exit_code=code,
                 summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
             )
         )  # fmt: skip
