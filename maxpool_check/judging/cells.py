@@ -4,9 +4,9 @@ An interpretation is one of a point that the document leaves open.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial, reduce
+from functools import reduce
 
 import ml_dtypes
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import IndexMatch, Oracle
+from maxpool_check.judging.windows import order_dependent
 from maxpool_check.reference.dtypes import NUMPY, bits, highest, is_float, lowest, same
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 
@@ -34,7 +35,7 @@ OBSERVABLE = {
 _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
 
-_MOST_WINDOWS = _MOST_TAPS = 4096
+_MOST_TAPS = 4096
 
 
 def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
@@ -47,7 +48,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
         kinds |= {
             DivergenceKind.Y_ALL_NAN_TO_LOWEST: oracle.only_nan & (Y == low),
             DivergenceKind.Y_LOWEST_FOR_NEG_INF: (oracle.nan_as_neg_inf.maxima == -np.inf) & (Y == low),
-            DivergenceKind.Y_NAN_ORDER_DEPENDENT: _order_dependent(oracle, Y, wrong),
+            DivergenceKind.Y_NAN_ORDER_DEPENDENT: order_dependent(oracle, Y, wrong),
             DivergenceKind.Y_NAN_INTRODUCED: np.isnan(Y),
             DivergenceKind.Y_NAN_DROPPED: always_nan,
         }
@@ -167,16 +168,6 @@ def _activated(oracle: Oracle, maxima: np.ndarray) -> np.ndarray:
     return maxima
 
 
-def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """The marked output cells, each with its window (d1 x ... x dn, the taps inside X)."""
-    if not where.any():
-        return
-    tables = [(axis.dilation, *axis.taps()) for axis in oracle.pooling.geometry]
-    for at in map(tuple, np.argwhere(where)):
-        taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
-        yield at, oracle.core[at[:2]][taps]
-
-
 def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Which of the wrong cells of Y equal a value of their window."""
     inside, geometry, values = np.zeros(Y.shape, bool), oracle.pooling.geometry, _activated(oracle, oracle.core)
@@ -203,62 +194,6 @@ def _leaks(oracle: Oracle, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarr
     # A single cell does not show that its value is a constant.
     constant = foreign.sum() > 1 and len(np.unique(Y[foreign])) == 1
     return leaks & ((Y == 0) | (foreign if constant else False))
-
-
-def _order_dependent(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-    """Where the result depends on the position of a NaN in the window.
-
-    Two proofs: a scan that loses its maximum at a NaN explains every window with a NaN, or windows of the same values in
-    another order have other results.
-    """
-    beside_numbers = oracle.holds_nan & ~oracle.only_nan
-    suspects = wrong & beside_numbers
-    dependent = np.zeros(Y.shape, bool)
-    if not suspects.any() or beside_numbers.sum() > _MOST_WINDOWS:
-        return dependent
-    windows = list(_windows(oracle, beside_numbers & ~oracle.pooled.empty))
-    try:
-        ignoring = oracle.with_nan(Nan.IGNORED).Y
-    except Inexact:
-        # A node behind MaxPool has no exact result for the NaN of a window that holds nothing else.
-        return dependent
-    # A result that ignores the NaN proves nothing.
-    if (suspects & ~np.isnan(Y) & ~same(Y, ignoring)).any():
-        for scan in _SCANS:
-            # A generator, because most scans fail at one of the first windows.
-            if all(same(np.array([scan(window)], Y.dtype), Y[at].reshape(1))[0] for at, window in windows):
-                return suspects
-    families: dict[bytes, list[tuple[int, ...]]] = {}
-    for at, window in windows:
-        values = np.sort(np.where(np.isnan(window), np.array(np.nan, window.dtype), window), axis=None)
-        families.setdefault(values.tobytes(), []).append(at)
-    for family in families.values():
-        cells = tuple(np.array(family).T)
-        if not same(Y[cells], np.full_like(Y[cells], Y[family[0]])).all():
-            dependent[cells] = suspects[cells]
-    return dependent
-
-
-def _forgetful(window: np.ndarray) -> float:
-    # As the instruction maxps: the second operand, unless the first is greater.
-    return reduce(lambda maximum, value: maximum if maximum > value else value, map(float, window.reshape(-1)))
-
-
-def _separable(window: np.ndarray, first: int) -> float:
-    while window.ndim:
-        window = np.apply_along_axis(_forgetful, first if window.ndim > 1 else 0, window)
-    return float(window)
-
-
-_SCANS: tuple[Callable[[np.ndarray], float], ...] = (
-    _forgetful,
-    lambda window: _forgetful(window.T),
-    lambda window: _forgetful(np.flip(window)),
-    lambda window: _forgetful(np.flip(window.T)),
-    partial(_separable, first=-1),
-    partial(_separable, first=0),
-)
-"""Scans that lose their maximum at a NaN: by rows, by columns, each in both directions, and axis by axis."""
 
 
 def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:

@@ -1,17 +1,23 @@
-"""What mistakes make of the windows, and of the shapes of outputs; by which formulas the axes of a wrong shape differ."""
+"""What mistakes make of the windows, of the shapes of outputs and of the scan of a window with a NaN.
+
+Of a wrong shape, the formulas by which its axes differ.
+"""
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 
 import numpy as np
 
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import geometry as rules
+from maxpool_check.reference.dtypes import same
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
+from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.details import WrongAxis, WrongShape
 
@@ -19,6 +25,8 @@ _Geometries = Iterator[tuple[DivergenceKind, Geometry]]
 
 _Formula = tuple[str, str, str]
 """How it rounds, what it rounds, and what follows."""
+
+_MOST_WINDOWS = 4096
 
 _CLIPPED = " less the window that would begin in the end padding"
 
@@ -177,10 +185,7 @@ class _FromTheBorder(Axis):
 
 def is_truncated_division(geometry: Iterable[Axis], shape: tuple[int, ...]) -> bool:
     """Whether division towards zero gives this output shape for windows larger than the input."""
-    spans = [
-        (axis.size + axis.begin + axis.end - rules.effective_kernel(axis.kernel, axis.dilation), axis.stride)
-        for axis in geometry
-    ]
+    spans = [(a.size + a.begin + a.end - rules.effective_kernel(a.kernel, a.dilation), a.stride) for a in geometry]
     outputs = tuple((span // stride if span >= 0 else -(-span // stride)) + 1 for span, stride in spans)
     # Without a remainder there is nothing to round.
     return any(span < 0 and span % stride for span, stride in spans) and outputs in (shape[2:], shape[1:-1])
@@ -254,3 +259,69 @@ def _span(axis: Axis) -> str:
 
 def _text(formula: _Formula | None) -> str:
     return "" if formula is None else "{}({}){}".format(*formula)
+
+
+def order_dependent(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Where the result depends on the position of a NaN in the window.
+
+    Two proofs: a scan that loses its maximum at a NaN explains every window with a NaN, or windows of the same values in
+    another order have other results.
+    """
+    beside_numbers = oracle.holds_nan & ~oracle.only_nan
+    suspects = wrong & beside_numbers
+    dependent = np.zeros(Y.shape, bool)
+    if not suspects.any() or beside_numbers.sum() > _MOST_WINDOWS:
+        return dependent
+    windows = list(_values_of(oracle, beside_numbers & ~oracle.pooled.empty))
+    try:
+        ignoring = oracle.with_nan(Nan.IGNORED).Y
+    except Inexact:
+        # A node behind MaxPool has no exact result for the NaN of a window that holds nothing else.
+        return dependent
+    # A result that ignores the NaN proves nothing.
+    if (suspects & ~np.isnan(Y) & ~same(Y, ignoring)).any():
+        for scan in _SCANS:
+            # A generator, because most scans fail at one of the first windows.
+            if all(same(np.array([scan(window)], Y.dtype), Y[at].reshape(1))[0] for at, window in windows):
+                return suspects
+    families: dict[bytes, list[tuple[int, ...]]] = {}
+    for at, window in windows:
+        values = np.sort(np.where(np.isnan(window), np.array(np.nan, window.dtype), window), axis=None)
+        families.setdefault(values.tobytes(), []).append(at)
+    for family in families.values():
+        cells = tuple(np.array(family).T)
+        if not same(Y[cells], np.full_like(Y[cells], Y[family[0]])).all():
+            dependent[cells] = suspects[cells]
+    return dependent
+
+
+def _forgetful(window: np.ndarray) -> float:
+    # As the instruction maxps: the second operand, unless the first is greater.
+    return reduce(lambda maximum, value: maximum if maximum > value else value, map(float, window.reshape(-1)))
+
+
+def _separable(window: np.ndarray, first: int) -> float:
+    while window.ndim:
+        window = np.apply_along_axis(_forgetful, first if window.ndim > 1 else 0, window)
+    return float(window)
+
+
+_SCANS: tuple[Callable[[np.ndarray], float], ...] = (
+    _forgetful,
+    lambda window: _forgetful(window.T),
+    lambda window: _forgetful(np.flip(window)),
+    lambda window: _forgetful(np.flip(window.T)),
+    partial(_separable, first=-1),
+    partial(_separable, first=0),
+)
+"""Scans that lose their maximum at a NaN: by rows, by columns, each in both directions, and axis by axis."""
+
+
+def _values_of(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """The marked output cells, each with its window (d1 x ... x dn, the taps inside X)."""
+    if not where.any():
+        return
+    tables = [(axis.dilation, *axis.taps()) for axis in oracle.pooling.geometry]
+    for at in map(tuple, np.argwhere(where)):
+        taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
+        yield at, oracle.core[at[:2]][taps]

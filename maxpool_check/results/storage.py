@@ -30,7 +30,6 @@ MAX_LINE = 256 * 2**20
 """The longest line of a record that is read, in bytes."""
 _MOST_IN_MEMORY = 20_000
 """So many executions are kept when a record is read, about 60 MB; those of a larger one are read again at each iteration."""
-_MOST_DEPTH = 64
 _MOST_MISTAKES = 10
 _ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
@@ -273,12 +272,11 @@ def _fits(cell: Cell, execution: Execution) -> bool:
     return inside and at[1] < shape[1] and (layout is Layout.IMAGE or at[0] < shape[0])
 
 
-def _check_depth(value: Any, depth: int = _MOST_DEPTH) -> None:
+def _check_depth(value: Any, depth: int = 64) -> None:
     if depth == 0:
         raise ValueError("nested too deeply")
-    if isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            _check_depth(inner, depth - 1)
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_depth(inner, depth - 1)
 
 
 def schema() -> Mapping[str, Any]:
