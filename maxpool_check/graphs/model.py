@@ -130,10 +130,8 @@ class _ModelBuilder:
             tensor = graph.flow[number]
         maxima = last if not context.after and context.consumers == 1 else BEHIND
         needs_indices = "Indices" in self._outputs or context.uses_indices
-        pool = helper.make_node(MAX_POOL, [value], [maxima, "Indices"] if needs_indices else [maxima])
-        add_attributes(pool, graph.attributes)
-        self._nodes.append(pool)
-        value = maxima
+        pooled = [maxima, "Indices"] if needs_indices else [maxima]
+        value = self._append(MAX_POOL, [value], pooled, graph.attributes)
         for number, (node, tensor) in enumerate(zip(context.after, graph.following, strict=False)):
             is_last = number == len(context.after) - 1
             more = ["Indices"] if node.op == "MaxUnpool" else []
@@ -147,10 +145,7 @@ class _ModelBuilder:
         opset = self._context.opset
         prefix = f"{output}_{node.op.lower()}"
         if node.op == MAX_POOL:
-            made = helper.make_node(MAX_POOL, inputs, [output])
-            add_attributes(made, node.fields)
-            self._nodes.append(made)
-            return output
+            return self._append(MAX_POOL, inputs, [output], node.fields)
         names = list(inputs)
         for name, value in inputs_of(node, tensor.dtype.name, opset, tensor.shape).items():
             if name != "I":
@@ -159,10 +154,13 @@ class _ModelBuilder:
         if node.op == "Split":
             outputs = [f"{prefix}_{number}" for number in range(output_count(node, tensor.shape, opset))]
             outputs[int(node.fields.get("output", 0))] = output
-        made = helper.make_node(node.op, names, outputs)
-        add_attributes(made, attributes_of(node, opset, tensor.shape))
-        self._nodes.append(made)
+        self._append(node.op, names, outputs, attributes_of(node, opset, tensor.shape))
         return output
+
+    def _append(self, op: str, inputs: list[str], outputs: list[str], attributes: Mapping[str, Any]) -> str:
+        self._nodes.append(helper.make_node(op, inputs, outputs))
+        add_attributes(self._nodes[-1], attributes)
+        return outputs[0]
 
     def _constant(self, name: str, value: np.ndarray, form: str) -> str:
         if form == "input":

@@ -58,9 +58,7 @@ class _ChainReader:
     def __init__(self, model: ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
         self._graph = model.graph
         self._opset = next((entry.version for entry in model.opset_import if entry.domain in OWN_DOMAINS), 1)
-        self._constants: dict[str, tuple[np.ndarray, str]] = {}
-        for tensor in model.graph.initializer:
-            self._constants[tensor.name] = (_array(tensor), "initializer")
+        self._constants = {tensor.name: (_array(tensor), "initializer") for tensor in model.graph.initializer}
         self._nodes = []
         for node in model.graph.node:
             if node.domain not in OWN_DOMAINS:
@@ -84,8 +82,8 @@ class _ChainReader:
         is_initializer = start not in self._inputs
         if is_initializer and start not in self._constants:
             raise NotAChain("its first node does not take an input of the graph")
-        X = self._constants.pop(start)[0] if is_initializer else self._inputs[start]
-        self._constants |= {name: (value, "input") for name, value in self._inputs.items() if name != start}
+        self._constants |= {name: (value, "input") for name, value in self._inputs.items()}
+        X = self._constants.pop(start)[0]
         before: list[Node] = []
         after: list[Node] = []
         pool, value = None, start
