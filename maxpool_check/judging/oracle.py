@@ -202,19 +202,17 @@ class Oracle:
     def _accepts_alike(self, other: "Oracle", *, indices: bool) -> bool:
         """As :meth:`judges_alike`, without their alternatives. A policy counts where X has what it is about."""
         mine, theirs = self.pooled, other.pooled
+        policies, others = self.pooling.policies, other.pooling.policies
         if (
             mine.Y.shape != theirs.Y.shape
             or self.pooling.activation != other.pooling.activation
             or (mine.undefined != theirs.undefined).any()
             or not same(mine.Y, theirs.Y).all()
+            or ((policies.nan, policies.tie) != (others.nan, others.tie) and self.holds_nan.any())
         ):
             return False
-        policies, others = self.pooling.policies, other.pooling.policies
-        tie_differs = policies.tie is not others.tie
-        if (policies.nan is not others.nan or tie_differs) and self.holds_nan.any():
-            return False
-        zeros = [each.tie is Tie.ANY or each.zero_sign is ZeroSign.EITHER for each in (policies, others)]
-        if zeros[0] != zeros[1] and np.logical_and(*self.holds_zeros).any():
+        zeros = {each.tie is Tie.ANY or each.zero_sign is ZeroSign.EITHER for each in (policies, others)}
+        if len(zeros) > 1 and np.logical_and(*self.holds_zeros).any():
             return False
         if not indices:
             return True
@@ -222,7 +220,7 @@ class Oracle:
         assert theirs.Indices is not None
         named = ~mine.empty
         numbers_alike = replace(self.pooling.numbering, dtype="") == replace(other.pooling.numbering, dtype="")
-        has_ties = tie_differs and (named & (self.last != self.choices[0])).any()
+        has_ties = policies.tie is not others.tie and (named & (self.last != self.choices[0])).any()
         return numbers_alike and not has_ties and bool((mine.Indices == theirs.Indices)[named].all())
 
     def match_indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> IndexMatch:
