@@ -79,17 +79,13 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
     Raises ``CannotStart`` if the worker cannot be started again.
     """
     oracle = case.oracle()
-    if isinstance(session, OutputsSession):
-        plans = session.plans(case, variants)
-    else:
-        plans = plan(case, variants, session.profile, oracle_to_compare(session, case, oracle))
-    run = finish_case(session, case, start_case(session, plans), oracle)
+    run = finish_case(session, case, start_case(session, case, variants, oracle), oracle)
     if session.failure is not None:
         raise session.failure
     return run
 
 
-def oracle_to_compare(session: TargetSession, case: Case, oracle: GraphOracle | Refused) -> GraphOracle | None:
+def _oracle_to_compare(session: TargetSession, case: Case, oracle: GraphOracle | Refused) -> GraphOracle | None:
     """The oracle by whose outputs the worker of a target compares its own; None if all its outputs are compared here.
 
     What a program of the user says of its own outputs proves nothing. Of the others one case in :data:`COMPARED_IN_FULL` is
@@ -108,8 +104,14 @@ def oracle_to_compare(session: TargetSession, case: Case, oracle: GraphOracle | 
     return None
 
 
-def start_case(session: TargetSession, plans: Sequence[VariantPlan]) -> StartedCase:
-    """Submit the requests of a case."""
+def start_case(
+    session: TargetSession, case: Case, variants: Collection[Variant], oracle: GraphOracle | Refused
+) -> StartedCase:
+    """Submit the requests of a case in those of the variants that apply to it."""
+    if isinstance(session, OutputsSession):
+        plans = session.plans(case, variants)
+    else:
+        plans = plan(case, variants, session.profile, _oracle_to_compare(session, case, oracle))
     return [(each, session.submit(each.requests)) for each in plans]
 
 

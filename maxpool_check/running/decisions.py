@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -122,20 +122,17 @@ class Decisions:
         ]  # fmt: skip
         for target, ledger in self._ledgers.items():
             is_over = not ended_early and target not in given_up
-            patterns = partial(_complete, complete=complete, is_over=is_over, is_whole=corpus.whole)
-            for name, (status, why) in ledger.audit(patterns).items():
+
+            def executed(entry: ExpectedDivergence, *, is_over: bool = is_over) -> dict[str, bool]:
+                """For each pattern of an entry, whether all its cases were executed."""
+                is_known = is_over and (corpus.whole or not entry.by_conditions)
+                return {pattern: is_known and complete(pattern) for pattern in entry.cases}
+
+            for name, (status, why) in ledger.audit(executed).items():
                 entries.append(
                     known_entry(self._defects[name], target, ledger.entries, status, why, self._versions.get(name, ""))
                 )
         return entries
-
-
-def _complete(
-    entry: ExpectedDivergence, *, complete: Callable[[str], bool], is_over: bool, is_whole: bool
-) -> dict[str, bool]:
-    """For each pattern of an entry, whether all its cases were executed."""
-    is_over = is_over and (is_whole or not entry.by_conditions)
-    return {pattern: is_over and complete(pattern) for pattern in entry.cases}
 
 
 @lru_cache(1)
@@ -189,18 +186,12 @@ def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool
     It must contain at least one, and all of ``cases`` that match; no other file may hold more: all files were read
     (``is_whole``), or the pattern names one file.
     """
-
-    @cache
-    def ids_of(*, every: bool) -> frozenset[str]:
-        return frozenset(case.id for case in (cases if every else selected))
+    every = frozenset(case.id for case in cases)
+    executed = every if selected is cases else frozenset(case.id for case in selected)
 
     def is_complete(pattern: str) -> bool:
-        if is_glob(pattern):
-            matching = [name for name in ids_of(every=True) if fnmatchcase(name, pattern)]
-        else:
-            matching = [pattern] if pattern in ids_of(every=True) else []
+        matching = {name for name in every if fnmatchcase(name, pattern)} if is_glob(pattern) else {pattern} & every
         names_one_file = not is_glob(pattern.partition(":")[0])
-        is_selected = selected is cases or ids_of(every=False).issuperset(matching)
-        return bool(matching) and (is_whole or names_one_file) and is_selected
+        return bool(matching) and (is_whole or names_one_file) and matching <= executed
 
     return is_complete

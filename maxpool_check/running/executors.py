@@ -21,18 +21,16 @@ from maxpool_check.running.case_run import (
     executions,
     finish_case,
     not_run,
-    oracle_to_compare,
     outputs_that_differ,
     start_case,
 )
-from maxpool_check.running.outputs import OutputsSession, session_of
+from maxpool_check.running.outputs import session_of
 from maxpool_check.running.pool import Pool, PoolLost
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.transcript import Transcript
@@ -175,18 +173,16 @@ class LocalExecutor:
         for case in cases:
             # Computed once for all targets, and while their workers are busy.
             oracle = case.oracle()
-            going_on = [name for name in sessions if name not in budget.given_up]
-            ahead.append((case, oracle, {name: self._started(sessions[name], case, oracle) for name in going_on}))
+            started = {
+                name: start_case(session, case, self._config.variants, oracle)
+                for name, session in sessions.items()
+                if name not in budget.given_up
+            }
+            ahead.append((case, oracle, started))
             if len(ahead) > CASES_AHEAD:
                 yield finished()
         while ahead:
             yield finished()
-
-    def _started(self, session: TargetSession, case: Case, oracle: GraphOracle | Refused) -> StartedCase:
-        if isinstance(session, OutputsSession):
-            return start_case(session, session.plans(case, self._config.variants))
-        compared = oracle_to_compare(session, case, oracle)
-        return start_case(session, plan(case, self._config.variants, session.profile, compared))
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
