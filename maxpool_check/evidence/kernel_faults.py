@@ -28,7 +28,7 @@ from maxpool_check.targets.plans import PlannedRequest, VariantPlan
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation
-from maxpool_check.targets.worker.python_adapter import PythonFunction
+from maxpool_check.targets.worker import python_adapter
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _own_request(case: Case, variant: Variant) -> Request:
     return Request(case.X.tensor(), variant.outputs, b"", case.attributes, spec=case.spec)
 
 
-def faulty_variants(function: PythonFunction, task: KernelTask) -> Iterator[str]:
+def faulty_variants(function: python_adapter.Runtime, task: KernelTask) -> Iterator[str]:
     """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
     for plan in task.plans:
         outcomes = [outcome(function, each) for each in plan.requests]
@@ -71,10 +71,10 @@ def faulty_variants(function: PythonFunction, task: KernelTask) -> Iterator[str]
             yield plan.variant.name
 
 
-def load(*kernels: WrongKernel) -> tuple[PythonFunction, ...]:
+def load(*kernels: WrongKernel) -> tuple[python_adapter.Runtime, ...]:
     """Kernels, as the worker of a target loads one; the modules of this process are as before."""
     with _modules_of_kernels():
-        return tuple(PythonFunction({"function": [str(kernel.path), kernel.name]}) for kernel in kernels)
+        return tuple(python_adapter.Runtime({"function": [str(kernel.path), kernel.name]}) for kernel in kernels)
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def kernel_profile() -> TargetProfile:
     return TargetProfile(parse(description.name), description)
 
 
-def outcome(function: PythonFunction, request: Request) -> Outcome:
+def outcome(function: python_adapter.Runtime, request: Request) -> Outcome:
     """What the adapter of ``python:`` targets returns for a request."""
     attributes = copy.deepcopy(dict(request.attributes))
     message = {"attributes": attributes, "outputs": list(request.outputs), "spec": request.spec}

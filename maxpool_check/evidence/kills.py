@@ -16,7 +16,7 @@ from maxpool_check.results.record import FAULTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.worker.python_adapter import PythonFunction
+from maxpool_check.targets.worker import python_adapter
 
 SCHEMA = "maxpool-check/kills/1"
 
@@ -116,7 +116,7 @@ class _ExecutedKernels:
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
-        self._functions: dict[WrongKernel, PythonFunction] = {}
+        self._functions: dict[WrongKernel, python_adapter.Runtime] = {}
         self._excused: dict[tuple[WrongKernel, str], frozenset[str]] = {}
         self._kills: dict[tuple[WrongKernel, str], bool] = {}
 
@@ -150,7 +150,7 @@ class _ExecutedKernels:
             task = replace(task, plans=task.plans[:1])
         return faulty_variants(self._function(kernel), task)
 
-    def _function(self, kernel: WrongKernel) -> PythonFunction:
+    def _function(self, kernel: WrongKernel) -> python_adapter.Runtime:
         """A kernel, loaded with the others of its module when one of them is needed."""
         if kernel not in self._functions:
             of_module = [each for each in all_kernels() if each.module == kernel.module]

@@ -8,7 +8,7 @@ import pytest
 
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.storage import read
-from maxpool_check.targets.worker.onnxruntime_adapter import ADAPTER
+from maxpool_check.targets.worker.onnxruntime_adapter import Runtime
 from tests.conftest import untimed
 
 CASES = """\
@@ -89,7 +89,7 @@ def test_only_requests_that_are_not_fresh_share_a_session(monkeypatch, is_fresh)
             made.append(self)
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", Counted)
-    adapter = ADAPTER({"reuse_sessions": True})
+    adapter = Runtime({"reuse_sessions": True})
     X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     for kernel in (1, 2, 1, 2):
         model = maxpool_model(22, {"kernel_shape": [kernel] * 2}, "float32", X.shape, ("Y",))

@@ -1,9 +1,10 @@
 """The worker's loop: one message in, one message out, until stdin ends.
 
-Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``ADAPTER`` a dot and its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
-``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. The bytes of the model and the
-inputs of a request may follow its line, which then has their numbers. A request may name ``permitted`` outputs by their
-digests: of a result with such outputs, ``match`` says which ``set`` of them it is.
+Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``Runtime`` a dot and
+its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``, ``refusal``, ``unable`` or
+``failed`` with its id, in the order of the requests. The bytes of the model and the inputs of a request may follow its
+line, which then has their numbers. A request may name ``permitted`` outputs by their digests: of a result with such
+outputs, ``match`` says which ``set`` of them it is.
 """
 
 from __future__ import annotations
@@ -25,14 +26,19 @@ from .messages import decode, digest, encode
 
 PROTOCOL = 1
 
-_DESCRIPTION = {
-    "provider": "CPU",
-    "providers": ["CPU"],
-    "session_options": {},
-    "python": platform.python_version(),
-    "numpy": np.__version__,
+_ARCHITECTURES = {"AMD64": "x86_64", "arm64": "aarch64"}
+"""The names of other systems for what Linux calls otherwise."""
+
+_FEATURES = {
+    "sse4.1": {"SSE41"},
+    "avx": {"AVX"},
+    "avx2": {"AVX2"},
+    "avx512f": {"AVX512F"},
+    "neon": {"ASIMD"},
+    "sve": {"SVE"},
+    "float16": {"ASIMDHP", "AVX512FP16", "AVX512_SPR"},
 }
-"""What every adapter says of itself, unless it says otherwise."""
+"""The instruction sets that decide which kernels run, with numpy's names for them; ``float16`` is arithmetic, not conversion."""
 
 
 _ARCHITECTURES = {"AMD64": "x86_64", "arm64": "aarch64"}
@@ -59,10 +65,11 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
-    def send(message: bytes) -> None:
-        out.write(message)
+    def send(message: dict[str, Any]) -> None:
+        out.write(json.dumps(message).encode() + b"\n")
         out.flush()
 
+    refuses = False
     try:
         # Each adapter imports its runtime; no other runtime is installed. The first line may come later.
         module_name, _, class_name = sys.argv[1].partition(".")
@@ -72,19 +79,20 @@ def main() -> None:
             return
         if start.get("protocol") != PROTOCOL:
             raise ValueError(f"the worker has protocol {PROTOCOL}, not {start.get('protocol')}")
-        try:
-            adapter = getattr(module, class_name or "ADAPTER")(start["options"])
-        except ValueError as error:
-            # The module of a function is the user's, and the process of a tool may have died.
-            if sys.argv[1] in ("python", "transform"):
-                raise
-            send(_line({"type": "failed", "message": str(error), "refused": True}))
-            return
+        # The module of a function is the user's, and the process of a tool may have died.
+        refuses = sys.argv[1] not in ("python", "transform")
+        adapter = getattr(module, class_name or "Runtime")(start["options"])
     except Exception as error:
-        send(_line({"type": "failed", "message": f"{type(error).__name__}: {error}"}))
+        if refuses and isinstance(error, ValueError):
+            send({"type": "failed", "message": str(error), "refused": True})
+        else:
+            send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
         return
+    # What every adapter says of itself, unless it says otherwise.
+    common = {"provider": "CPU", "providers": ["CPU"], "session_options": {}}
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
     send(
-        _line({"type": "ready", "protocol": PROTOCOL, "processor": processor(), **_DESCRIPTION, **adapter.description})
+        {"type": "ready", "protocol": PROTOCOL, "processor": _processor(), **common, **versions, **adapter.description}
     )
     for line in requests:
         request = json.loads(line)
@@ -96,9 +104,9 @@ def main() -> None:
             began = time.monotonic()
             outcome = adapter.run(request, inputs)
             outcome["seconds"] = time.monotonic() - began
-            message = _line(_message(request, outcome))
+            message = _message(request, outcome)
         except Exception as error:
-            message = _line({"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"})
+            message = {"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"}
         send(message)
 
 
@@ -107,19 +115,48 @@ def _bytes(data: str | int, requests: IO[bytes]) -> bytes:
     return base64.b64decode(data, validate=True) if isinstance(data, str) else requests.read(data)
 
 
-def _line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message).encode() + b"\n"
-
-
 def _message(request: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
     """The message of an outcome: outputs that are among the permitted ones are named by their number."""
-    if outcome["type"] != "result":
-        return {"id": request["id"], **outcome}
-    outputs = outcome.pop("outputs")
-    permitted = request.get("permitted")
-    if permitted and (found := digest(outputs)) in permitted:
-        return {"id": request["id"], **outcome, "type": "match", "set": permitted.index(found)}
-    return {"id": request["id"], **outcome, "outputs": {name: encode(value) for name, value in outputs.items()}}
+    message = {"id": request["id"], **outcome}
+    if outcome["type"] == "result":
+        outputs, permitted = message.pop("outputs"), request.get("permitted")
+        if permitted and (sha256 := digest(outputs)) in permitted:
+            message.update(type="match", set=permitted.index(sha256))
+        else:
+            message["outputs"] = {name: encode(value) for name, value in outputs.items()}
+    return message
+
+
+def _processor() -> dict[str, Any]:
+    """The processor that this process runs on: architecture, model (empty: unknown) and instruction sets (None: unknown)."""
+    machine = platform.machine()
+    return {"architecture": _ARCHITECTURES.get(machine, machine), "model": _model(), "features": _features()}
+
+
+def _features() -> list[str] | None:
+    """The instruction sets that numpy has tried: what Linux lists would be those of the host of an emulator."""
+    # numpy leaves out what these variables turn off, for itself alone.
+    if {"NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"} & set(os.environ):
+        return None
+    core = getattr(np, "_core", None) or np.core
+    tried = getattr(core._multiarray_umath, "__cpu_features__", None)
+    if tried is None:
+        return None
+    return [name for name, names in _FEATURES.items() if any(tried.get(each) for each in names)]
+
+
+def _model() -> str:
+    with contextlib.suppress(OSError):
+        # An emulator of user programs pretends to be the program in /proc/self, and nowhere else.
+        # Path.readlink is not there before Python 3.9.
+        program, own = (os.readlink(f"/proc/{name}/exe") for name in ("thread-self", "self"))  # noqa: PTH115
+        if program != own:
+            return f"emulated by {Path(program).name}"
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor()
 
 
 def processor() -> dict[str, Any]:

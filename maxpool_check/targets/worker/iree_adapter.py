@@ -25,7 +25,7 @@ _MOST_CHARACTERS = 300
 """The most characters of the compiler's message that are kept: it ends with the operation, printed several times."""
 
 
-class IreeModel(Adapter):
+class Runtime(Adapter):
     """One backend of one release of IREE; each request has its own model, which is compiled."""
 
     title, distribution = "IREE", "iree-base-compiler"
@@ -99,6 +99,3 @@ def _signed(array: Any, dtype: Any) -> Any:
     """An output in the type of X, if it has integers of that size: the compiler's integers have no sign."""
     same = array.dtype.kind in "iu" and dtype.kind in "iu" and array.dtype.itemsize == dtype.itemsize
     return array.view(dtype) if same and array.dtype != np.int64 else array
-
-
-ADAPTER = IreeModel

@@ -14,7 +14,7 @@ from .messages import DTYPES, returned
 _XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false"
 
 
-class JaxFunction(Adapter):
+class Runtime(Adapter):
     """jax.lax.reduce_window with lax.max. It has no Indices."""
 
     title = distribution = wants = "jax"
@@ -59,6 +59,3 @@ class JaxFunction(Adapter):
         )
         devices = sorted({device.platform.upper() for device in Y.devices()})
         return returned(request["outputs"], [np.asarray(Y)], "+".join(devices))
-
-
-ADAPTER = JaxFunction

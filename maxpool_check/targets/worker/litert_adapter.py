@@ -18,7 +18,7 @@ _XNNPACK = {
 """What executes MAX_POOL_2D with the delegate and without, the kernels that are registered for it, and their dtypes."""
 
 
-class LiteRtModel(Adapter):
+class Runtime(Adapter):
     """Each request has its own TFLite model. XNNPACK is the default delegate; there are no Indices."""
 
     title, distribution, wants = "LiteRT", "ai-edge-litert", "tflite"
@@ -56,6 +56,3 @@ class LiteRtModel(Adapter):
         interpreter.invoke()
         Y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
         return returned(request["outputs"], [Y], provider)
-
-
-ADAPTER = LiteRtModel

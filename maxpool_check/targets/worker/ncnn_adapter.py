@@ -22,7 +22,7 @@ _OPTIONS = {"num_threads": 1, "use_vulkan_compute": False, "use_fp16_packed": Fa
 _HAS_BATCH = hasattr(ncnn.Mat, "batch")
 
 
-class NcnnLayer(Adapter):
+class Runtime(Adapter):
     """A network of one layer, without weights: float32, and bfloat16 as it is stored with use_bf16_storage."""
 
     title = distribution = wants = "ncnn"
@@ -71,6 +71,3 @@ def _narrow(Y: Any) -> Any:
     """The bfloat16 that the floats are; unchanged if they are others."""
     bits = Y.view(np.uint32)
     return Y if (bits & 0xFFFF).any() else BFloat16((bits >> 16).astype(np.uint16))
-
-
-ADAPTER = NcnnLayer

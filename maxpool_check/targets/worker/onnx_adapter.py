@@ -15,7 +15,7 @@ _ELEMENTS = {getattr(onnx.TensorProto, {"float32": "FLOAT", "float64": "DOUBLE"}
              for name in DTYPES}  # fmt: skip
 
 
-class OnnxReferenceModel(Adapter):
+class Runtime(Adapter):
     """The evaluator of one release of onnx; each request has its own evaluator."""
 
     title, distribution, version = "onnx's evaluator", "onnx", onnx.__version__
@@ -89,6 +89,3 @@ def inferred_of(graph: Any, names: list[str]) -> dict[str, Any]:
             shape = [size.dim_value if size.HasField("dim_value") else None for size in values[name].shape.dim]
         outputs[name] = _ELEMENTS.get(values[name].elem_type), shape
     return inferred(outputs)
-
-
-ADAPTER = OnnxReferenceModel

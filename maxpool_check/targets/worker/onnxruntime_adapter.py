@@ -70,7 +70,7 @@ _DTYPES = {"float": "float32", "double": "float64"}
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
-class OnnxRuntimeModel(Adapter):
+class Runtime(Adapter):
     """One provider of one ONNX Runtime, without fallback to the CPU provider.
 
     Each request has its own session; with the option ``reuse_sessions``, models of the same bytes share one, unless a request is
@@ -306,6 +306,3 @@ def _check_loadable(provider: str) -> None:
     except OSError as error:
         needs = _DISTRIBUTIONS[provider][1]
         raise ValueError(f"{provider} is built in, but cannot be loaded: {error}. It needs {needs}") from error
-
-
-ADAPTER = OnnxRuntimeModel

@@ -21,7 +21,7 @@ _HAS_ENGINES = hasattr(cv2.dnn, "ENGINE_NEW")
 _FORCED = "OPENCV_FORCE_DNN_ENGINE"
 
 
-class OpenCvModel(Adapter):
+class Runtime(Adapter):
     """One engine of one OpenCV; each request has its own network.
 
     OpenCV 5 uses its new engine unless told otherwise, and falls back to the classic one for a model that the importer of
@@ -92,6 +92,3 @@ def _provider_of(net: Any) -> str:
     """The engine of a network: only the importer of the new one notes the format of the model."""
     is_new = hasattr(net, "getModelFormat") and net.getModelFormat() == cv2.dnn.DNN_MODEL_ONNX
     return _NEW if is_new else _CLASSIC
-
-
-ADAPTER = OpenCvModel

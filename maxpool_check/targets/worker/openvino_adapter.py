@@ -42,7 +42,7 @@ _CHOOSES_DEVICES = ("AUTO", "BATCH", "HETERO", "MULTI")
 """The plugins that run a model on other devices."""
 
 
-class OpenVinoModel(Adapter):
+class Runtime(Adapter):
     """One operator set, or the ONNX frontend, of one OpenVINO, on one device; each request has its own model.
 
     A model of an operator set is a Parameter, a MaxPool and its Results.
@@ -103,7 +103,7 @@ class OpenVinoModel(Adapter):
 class ReshapedModel(Adapter):
     """One operator set of one OpenVINO; graphs of several nodes come as ONNX models. No model is compiled."""
 
-    title, distribution, version = "OpenVINO's reshape", "openvino", OpenVinoModel.version
+    title, distribution, version = "OpenVINO's reshape", "openvino", Runtime.version
     decides, provider, providers = "shapes", "", ()
     spatial, graphs = (1, 2, 3), _GRAPHS
 
@@ -179,6 +179,3 @@ def _described(output: Any) -> tuple[str | None, list[int | None] | None]:
     shape = output.get_partial_shape()
     sizes = [size.get_length() if size.is_static else None for size in shape] if shape.rank.is_static else None
     return _NAMES.get(output.get_element_type().get_type_name()), sizes
-
-
-ADAPTER = OpenVinoModel

@@ -12,7 +12,7 @@ from typing import Any
 from .messages import refusal, returned, unable
 
 
-class PythonFunction:
+class Runtime:
     """A function of X and the ONNX attributes that returns Y or (Y, Indices); it may take the document as ``spec``.
 
     Its module may have ``SPECS``, the documents that it claims.
@@ -81,6 +81,3 @@ def _function(module: Any, name: str, path: Path) -> Any:
     nearest = difflib.get_close_matches(name, others, 1)
     hint = f" (did you mean '{nearest[0]}'?)" if nearest else ""
     raise LookupError(f"{path} has no function '{name}'{hint}")
-
-
-ADAPTER = PythonFunction

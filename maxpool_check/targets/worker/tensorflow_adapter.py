@@ -11,7 +11,7 @@ from .messages import DTYPES, returned
 _ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 
 
-class TensorFlowFunction(Adapter):
+class Runtime(Adapter):
     """tf.nn.max_pool, and for Indices tf.nn.max_pool_with_argmax, which is another kernel."""
 
     title, distribution, wants = "TensorFlow", "tensorflow-cpu", "tensorflow"
@@ -48,6 +48,3 @@ class TensorFlowFunction(Adapter):
         else:
             outputs = [tf.nn.max_pool(X, **attributes)]
         return returned(request["outputs"], [tensor.numpy() for tensor in outputs])
-
-
-ADAPTER = TensorFlowFunction

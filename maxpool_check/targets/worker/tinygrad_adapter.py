@@ -16,7 +16,7 @@ _DEVICES = ("CPU", "PYTHON")
 """The second one emulates a device in Python, and needs no compiler."""
 
 
-class TinygradModel(Adapter):
+class Runtime(Adapter):
     """One release of tinygrad on one device; each request has its own runner."""
 
     title = distribution = "tinygrad"
@@ -66,6 +66,3 @@ def _array(tensor: Any) -> Any:
     if tensor.dtype == dtypes.bfloat16:
         return BFloat16(tensor.bitcast(dtypes.uint16).numpy())
     return tensor.numpy()
-
-
-ADAPTER = TinygradModel

@@ -13,7 +13,7 @@ from .messages import DTYPES, BFloat16, inferred, returned
 _POOLS = {1: torch.nn.functional.max_pool1d, 2: torch.nn.functional.max_pool2d, 3: torch.nn.functional.max_pool3d}
 
 
-class TorchFunction(Adapter):
+class Runtime(Adapter):
     """torch.nn.functional.max_pool1d to 3d, with return_indices and without, which are different kernels."""
 
     title = distribution = wants = "torch"
@@ -42,7 +42,7 @@ class MetaFunction(Adapter):
     title, distribution, wants = "torch-meta", "torch", "torch"
     version = torch.__version__
     decides, provider, providers, session_options = "shapes", "", (), {"device": "meta"}
-    dtypes, spatial = TorchFunction.dtypes, TorchFunction.spatial
+    dtypes, spatial = Runtime.dtypes, Runtime.spatial
 
     def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function."""
@@ -86,6 +86,3 @@ def _array(tensor: Any) -> Any:
     if tensor.dtype == torch.bfloat16:
         return BFloat16(tensor.contiguous().view(torch.int16).cpu().numpy())
     return tensor.cpu().numpy()
-
-
-ADAPTER = TorchFunction

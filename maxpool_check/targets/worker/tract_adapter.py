@@ -14,7 +14,7 @@ from .messages import DTYPES, refusal, returned, unable
 _IS_OLD = not hasattr(tract.Onnx, "load")
 
 
-class TractModel(Adapter):
+class Runtime(Adapter):
     """One release of tract; each request has its own model, optimized by default.
 
     Before 0.23, its Python interface converts every input to float32, gives a scalar an axis, and reads every output as float32.
@@ -50,6 +50,3 @@ class TractModel(Adapter):
     def refusal(self, error: Exception) -> dict[str, Any]:
         """The refusal of an error of tract, whose backtrace is that of this process."""
         return refusal(error, str(error).partition("Stack backtrace:")[0].rstrip())
-
-
-ADAPTER = TractModel

@@ -27,7 +27,7 @@ from .messages import ORIGINAL, returned, unable
 _OFF = "optimization-off"
 
 
-class TransformedModel:
+class Runtime:
     """One tool and one runtime, whose own optimizations are off; the adapter of the runtime runs what the tool has made.
 
     If the process of the tool dies, this process dies likewise.
@@ -44,7 +44,7 @@ class TransformedModel:
         # It starts while the runtime is imported.
         self.process = subprocess.Popen(tool["program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self._write({"protocol": 1, "options": tool})
-        self.runtime = importlib.import_module(f".{tool['adapter']}_adapter", __package__).ADAPTER(options)
+        self.runtime = importlib.import_module(f".{tool['adapter']}_adapter", __package__).Runtime(options)
         runs = self.runtime.description
         self.setting = _OFF if _OFF in runs.get("settings", ()) else None
         ready = self._parsed(self._read())
@@ -247,6 +247,3 @@ class RewritingTool(Adapter):
         except CannotKeepMeaning as error:
             return unable(str(error))
         return returned(request["outputs"], [np.frombuffer(model, np.uint8)])
-
-
-ADAPTER = TransformedModel

@@ -20,7 +20,7 @@ from .messages import NUMPY_DTYPES, returned
 _TARGET = "llvm"
 
 
-class TvmModel(Adapter):
+class Runtime(Adapter):
     """One release of TVM; each request is imported and compiled, with the default pipeline of passes."""
 
     title, distribution, version = "TVM", "apache-tvm", tvm.__version__
@@ -38,6 +38,3 @@ class TvmModel(Adapter):
         results = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()])
         tensors = [results] if len(request["outputs"]) == 1 else list(results)
         return returned(request["outputs"], [np.array(tensor.numpy()) for tensor in tensors], "CPU")
-
-
-ADAPTER = TvmModel

@@ -20,7 +20,7 @@ _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
 
 
-class XmosModel(Adapter):
+class Runtime(Adapter):
     """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
     title = distribution = "xmos-ai-tools"
@@ -96,6 +96,3 @@ def _model(shape: tuple[int, ...], a: dict[str, int]) -> bytes:
         "filter_width": a["K_w"], "filter_height": a["K_h"],
     }  # fmt: skip
     return max_pool_2d("int8", (1, *shape), (1, a["Y_h"], a["Y_w"], shape[2]), options)
-
-
-ADAPTER = XmosModel
