@@ -50,7 +50,7 @@ def test_opencv_4_has_the_classic_engine_and_float32_alone(cli):
     [
         (f"{OPENCV}?engine=old", "engine must be one of auto, new, classic, got old"),
         (f"{OPENCV}?threads=2", "unknown option threads; OpenCV has engine"),
-        (f"{OPENCV}@CUDA", "OpenCV runs on CPU only, not on CUDA"),
+        (f"{OPENCV}@CUDA", "OpenCV runs on NewEngine or ClassicEngine or CPU only, not on CUDA"),
         (f"{OPENCV}@NewEngine?engine=classic", "engine=classic is not NewEngine; leave out one of them"),
         ("opencv==4.14.0.94@NewEngine", "OpenCV 4.14.0 has ClassicEngine alone, not NewEngine"),
         ("opencv==4.14.0.94?engine=classic", "OpenCV 4.14.0 has one engine alone; leave out engine=classic"),

@@ -60,8 +60,8 @@ def test_litert_has_a_mistake_in_each_of_its_kernels(cli):
     [
         ("litert==2.3.0?xnnpack=2", "xnnpack must be 1 or 0, got 2"),
         ("litert==2.3.0?threads=2", "unknown option threads; LiteRT has xnnpack"),
-        ("litert==2.3.0@CPU?xnnpack=1", "LiteRT runs on XNNPACK with xnnpack=1, not on CPU"),
-        ("litert==2.3.0@GPU", "LiteRT runs on XNNPACK with xnnpack=1, not on GPU"),
+        ("litert==2.3.0@CPU?xnnpack=1", "xnnpack=1 is not CPU; leave out one of them"),
+        ("litert==2.3.0@GPU", "LiteRT runs on XNNPACK or CPU only, not on GPU"),
     ],
 )
 def test_a_bad_option_of_litert(cli, target, message):

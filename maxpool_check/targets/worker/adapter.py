@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Iterable, Iterator
 
 from .messages import DTYPES, refusal, unable
 
@@ -18,7 +21,8 @@ class Adapter:
     An adapter has, on the class or set when it is made, those keys of ``ready`` that are its own, as attributes; the worker
     has defaults for the others. ``title`` is its name in messages. ``takes`` are the dtypes of tensors that can be passed to
     the runtime, if these are not ``dtypes``, of which it has a MaxPool. ``refusals`` are the exceptions of :meth:`execute` by
-    which the runtime refuses a request: any other is a mistake, of which the worker tells.
+    which the runtime refuses a request: any other is a mistake, of which the worker tells. ``engines`` are the values of an
+    ``engine_option``, by the provider that a record names for them.
     """
 
     title: str
@@ -28,6 +32,8 @@ class Adapter:
     takes: Iterable[str] | None = None
     wants = "model"
     refusals: tuple[type[Exception], ...] = (Exception,)
+    engine_option = ""
+    engines: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def __init__(self, options: dict[str, Any], **known: tuple[Any, ...]) -> None:
         """Check what a target chooses. Raises ``ValueError``.
@@ -35,7 +41,7 @@ class Adapter:
         ``known`` are the options of its targets, each with its default and all of its values; with the default alone if it
         may be any text.
         """
-        given = options.get("provider_options") or {}
+        given = dict(options.get("provider_options") or {})
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise ValueError(f"unknown option {', '.join(unknown)}; {self.title} has {', '.join(known) or 'none'}")
@@ -45,15 +51,22 @@ class Adapter:
                 is_short = len(values) == 1 or {*values} == {"0", "1"}
                 allowed = " or ".join(values) if is_short else f"one of {', '.join(values)}"
                 raise ValueError(f"{name} must be {allowed}, got {value}")
+        provider = options.get("provider")
+        if provider in self.engines:
+            # The provider that a record names chooses as the option does.
+            engine = given.setdefault(self.engine_option, self.engines[provider][0])
+            if engine not in self.engines[provider]:
+                raise ValueError(f"{self.engine_option}={engine} is not {provider}; leave out one of them")
         self.chosen = {**{name: values[0] for name, values in known.items()}, **given}
-        self.check_provider(options.get("provider"))
+        self.check_provider(provider)
 
     def check_provider(self, provider: str | None) -> None:
-        """Raise ``ValueError`` for a provider other than CPU."""
-        if provider not in (None, "CPU"):
+        """Raise ``ValueError`` for a provider that is none of its own; without such, other than CPU."""
+        if provider not in (None, *(self.engines or ["CPU"])):
             others = [option for option in self.chosen if option in ("device", "platform")]
             advice = f"; it runs on others with ?{others[0]}=NAME, not @NAME" if others else ""
-            raise ValueError(f"{self.title} runs on CPU only, not on {provider}{advice}")
+            names = " or ".join(self.engines or ["CPU"])
+            raise ValueError(f"{self.title} runs on {names} only, not on {provider}{advice}")
 
     @property
     def description(self) -> dict[str, Any]:
@@ -78,3 +91,12 @@ class Adapter:
     def refusal(self, error: Exception) -> dict[str, Any]:
         """The message about a refusal."""
         return refusal(error)
+
+
+@contextmanager
+def model_file(model: bytes) -> Iterator[Path]:
+    """The file of a model, for what reads no bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(model)
+        yield path

@@ -6,7 +6,6 @@ import os
 import re
 import tempfile
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import iree.runtime
@@ -14,7 +13,7 @@ import numpy as np
 from iree.compiler.api import Invocation, Output, Session, Source
 from iree.compiler.tools.import_onnx import __main__ as importer
 
-from .adapter import Adapter
+from .adapter import Adapter, model_file
 from .messages import NUMPY_DTYPES, returned
 
 _BACKENDS = {"llvm-cpu": ["--iree-llvmcpu-target-cpu=host"], "vmvx": []}
@@ -64,9 +63,8 @@ class Runtime(Adapter):
 
 def _compiled(session: Any, model: bytes) -> bytes:
     """The model as IREE's own tool imports it, compiled. Raises what the import raises, and ``CompilerError``."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
-        source, imported = Path(folder, "model.onnx"), Path(folder, "model.mlir")
-        source.write_bytes(model)
+    with model_file(model) as source, tempfile.TemporaryFile() as log:
+        imported = source.with_suffix(".mlir")
         importer.main(importer.parse_arguments([str(source), "-o", str(imported)]))
         # The compiler writes its errors to the stderr of the process.
         stderr = os.dup(2)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from importlib import metadata
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import cv2
 
-from .adapter import Adapter
+from .adapter import Adapter, model_file
 from .messages import DTYPES, refusal, returned, unable
 
 _NEW, _CLASSIC = "NewEngine", "ClassicEngine"
-_ENGINES = {"auto": "ENGINE_AUTO", "new": "ENGINE_NEW", "classic": "ENGINE_CLASSIC"}
-_NAMED = {_NEW: "new", _CLASSIC: "classic"}
-"""The option that asks for an engine, by the provider that a record names."""
 _HAS_ENGINES = hasattr(cv2.dnn, "ENGINE_NEW")
 _FORCED = "OPENCV_FORCE_DNN_ENGINE"
 
@@ -33,31 +28,25 @@ class Runtime(Adapter):
     providers = [_NEW, _CLASSIC] if _HAS_ENGINES else [_CLASSIC]
     dtypes, spatial = DTYPES if _HAS_ENGINES else ("float32",), (1, 2, 3, 4)
     refusals = (cv2.error,)
+    engine_option = "engine"
+    engines: ClassVar = {_NEW: ("new", "auto"), _CLASSIC: ("classic",), "CPU": ("auto", "new", "classic")}
 
     def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options, engine=(None, *_ENGINES))
+        if not _HAS_ENGINES:
+            engine = (options.get("provider_options") or {}).get("engine")
+            if engine is not None:
+                text = f"one engine alone; leave out engine={engine}, or use OpenCV 5"
+                raise ValueError(f"OpenCV {cv2.__version__} has {text}")
+            if options.get("provider") == _NEW:
+                raise ValueError(f"OpenCV {cv2.__version__} has {_CLASSIC} alone, not {_NEW}; use OpenCV 5")
+        super().__init__(options, engine=("auto", "auto", "new", "classic"))
         if _HAS_ENGINES and _FORCED in os.environ:
             raise ValueError(f"the environment variable {_FORCED} overrides the engine; unset it")
         self.title = f"OpenCV {cv2.__version__}"
         cv2.setNumThreads(1)
-        engine = self.chosen["engine"] or _NAMED.get(options.get("provider") or "", "auto")
-        self.engine = _ENGINES[engine] if _HAS_ENGINES else None
-        self.provider = _NEW if self.engine in ("ENGINE_AUTO", "ENGINE_NEW") else _CLASSIC
-        self.session_options = {"threads": 1, **({"engine": self.engine} if self.engine else {})}
-
-    def check_provider(self, provider: str | None) -> None:
-        """Raise ``ValueError`` for an engine that this OpenCV does not have, or that is not that of the option."""
-        engine = self.chosen["engine"]
-        if engine is not None and not _HAS_ENGINES:
-            raise ValueError(
-                f"OpenCV {cv2.__version__} has one engine alone; leave out engine={engine}, or use OpenCV 5"
-            )
-        if provider not in _NAMED:
-            super().check_provider(provider)
-        elif engine not in (None, _NAMED[provider], "auto" if provider == _NEW else None):
-            raise ValueError(f"engine={engine} is not {provider}; leave out one of them")
-        elif provider == _NEW and not _HAS_ENGINES:
-            raise ValueError(f"OpenCV {cv2.__version__} has {_CLASSIC} alone, not {_NEW}; use OpenCV 5")
+        self.engine = f"ENGINE_{self.chosen['engine'].upper()}"
+        self.provider = _NEW if _HAS_ENGINES and self.chosen["engine"] != "classic" else _CLASSIC
+        self.session_options = {"threads": 1, **({"engine": self.engine} if _HAS_ENGINES else {})}
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model."""
@@ -80,12 +69,9 @@ class Runtime(Adapter):
 
     def _network(self, model: bytes) -> Any:
         """The network of a model. From memory, OpenCV 5.0 uses its new engine where it is asked for the classic one."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.onnx")
-            path.write_bytes(model)
-            if self.engine is None:
-                return cv2.dnn.readNetFromONNX(str(path))
-            return cv2.dnn.readNetFromONNX(str(path), engine=getattr(cv2.dnn, self.engine))
+        engine = {"engine": getattr(cv2.dnn, self.engine)} if _HAS_ENGINES else {}
+        with model_file(model) as path:
+            return cv2.dnn.readNetFromONNX(str(path), **engine)
 
 
 def _provider_of(net: Any) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from tinygrad import Tensor, dtypes, helpers
 
-from .adapter import Adapter
+from .adapter import Adapter, model_file
 from .messages import DTYPES, BFloat16, returned
 
 _DEVICES = ("CPU", "PYTHON")
@@ -46,9 +44,7 @@ class Runtime(Adapter):
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.onnx")
-            path.write_bytes(request["model"])
+        with model_file(request["model"]) as path:
             tensors = {name: _tensor(inputs[name], given["dtype"]) for name, given in request["inputs"].items()}
             results = self.runner(path)(tensors)
             outputs = [results[name].realize() for name in request["outputs"]]

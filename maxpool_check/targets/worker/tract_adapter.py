@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import tract
 
-from .adapter import Adapter
+from .adapter import Adapter, model_file
 from .messages import DTYPES, refusal, returned, unable
 
 _IS_OLD = not hasattr(tract.Onnx, "load")
@@ -29,9 +27,7 @@ class Runtime(Adapter):
         """Run one model. A panic of tract ends the process."""
         if _IS_OLD and not all(value.ndim and value.dtype.name == "float32" for value in inputs.values()):
             return unable(f"tract {self.version} takes tensors of float32 alone, no scalars")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.onnx")
-            path.write_bytes(request["model"])
+        with model_file(request["model"]) as path:
             if _IS_OLD:
                 parsed = tract.onnx().model_for_path(path)
                 for number in range(parsed.output_count()):

@@ -13,8 +13,8 @@ import numpy as np
 from xmos_ai_tools.xinterpreters import TFLMHostInterpreter
 
 from .adapter import Adapter
+from .litert_adapter import max_pool_2d
 from .messages import refusal, returned, unable
-from .tflite_model import max_pool_2d
 
 _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
