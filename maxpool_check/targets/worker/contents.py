@@ -58,21 +58,19 @@ def requirements(distribution: Any) -> list[str]:
 
 def distributions(names: list[str]) -> dict[str, Any]:
     """The installed ones of these distributions and of what they require, by name; without names, all."""
-    installed: dict[str, Any] = {}
-    for distribution in () if names else metadata.distributions():
-        # The first one is that which is imported.
-        if distribution.metadata["Name"]:
-            installed.setdefault(normalized(distribution.metadata["Name"]), distribution)
+    # Of several with one name, the first one is that which is imported.
+    every = [each for each in metadata.distributions() if each.metadata["Name"]]
+    installed = {normalized(each.metadata["Name"]): each for each in reversed(every)}
+    if not names:
+        return installed
+    needed: dict[str, Any] = {}
     waiting = [normalized(name) for name in names]
     while waiting:
         name = waiting.pop()
-        try:
-            if name not in installed:
-                installed[name] = metadata.distribution(name)
-                waiting += requirements(installed[name])
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+        if name in installed and name not in needed:
+            needed[name] = installed[name]
+            waiting += requirements(installed[name])
+    return needed
 
 
 def described(name: str, installed: dict[str, Any], wheel: dict[str, str] | None) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The messages about a request, and tensors as JSON.
 
-A tensor is its dtype,
-shape, and bytes (row-major, little-endian) in base64. bfloat16 is not a dtype of
-numpy: where ml_dtypes is not installed it is read as uint16.
+A tensor is its dtype, shape, and bytes (row-major, little-endian) in base64. bfloat16 is not a dtype of numpy: where ml_dtypes
+is not installed it is read as uint16.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from functools import lru_cache
 from typing import Any, Iterable
 
 import numpy as np
@@ -91,10 +89,11 @@ def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
         tensor, content = described_tensor(value.bits)
         return {**tensor, "dtype": "bfloat16"}, content
     array = np.asarray(value)
-    name, little = _dtype_to_write(array.dtype)
+    dtype = array.dtype
     # Of an array that is not a tensor, only the type and shape are sent.
-    content = None if little is None else array.astype(little, copy=False).tobytes()
-    return {"dtype": name, "shape": list(array.shape)}, content
+    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
+    content = array.astype(dtype.newbyteorder("<"), copy=False).tobytes() if is_tensor else None
+    return {"dtype": dtype.name, "shape": list(array.shape)}, content
 
 
 def decode(tensor: dict[str, Any]) -> Any:
@@ -106,25 +105,10 @@ def decode(tensor: dict[str, Any]) -> Any:
         if math.prod(shape) > MOST_CELLS:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
-    little, native = _dtype_to_read(name)
-    data = tensor["data"]
-    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
-    return np.frombuffer(content, little).reshape(shape).astype(native)
-
-
-# Thousands of requests have tensors of the same few dtypes.
-@lru_cache(64)
-def _dtype_to_write(dtype: Any) -> tuple[str, Any]:
-    """The name of a dtype, and the dtype to write it as; None if it is not one of tensors."""
-    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
-    return dtype.name, dtype.newbyteorder("<") if is_tensor else None
-
-
-@lru_cache(64)
-def _dtype_to_read(name: str) -> tuple[Any, Any]:
-    """The dtype to read tensors of a dtype name as, and the dtype to convert them to."""
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
         dtype = np.dtype(name).base
-    return dtype.newbyteorder("<"), dtype.newbyteorder("=")
+    data = tensor["data"]
+    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
+    return np.frombuffer(content, dtype.newbyteorder("<")).reshape(shape).astype(dtype.newbyteorder("="))

@@ -44,25 +44,17 @@ _MOST_BYTES = 2**16
 """The largest inputs of a session that is kept: it keeps their memory, too, and its start counts for less."""
 
 _DISTRIBUTIONS = {
-    "CUDAExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA and cuDNN"),
-    "TensorrtExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA, cuDNN and TensorRT"),
-    "ROCMExecutionProvider": ("onnxruntime-rocm", "an AMD GPU with ROCm"),
-    "MIGraphXExecutionProvider": ("onnxruntime-migraphx", "an AMD GPU with ROCm and MIGraphX"),
-    "DmlExecutionProvider": ("onnxruntime-directml", "Windows with DirectX 12"),
-    "CoreMLExecutionProvider": ("onnxruntime", "macOS"),
-    "OpenVINOExecutionProvider": ("onnxruntime-openvino", ""),
-    "QNNExecutionProvider": ("onnxruntime-qnn", ""),
-    "WebGpuExecutionProvider": ("onnxruntime-ep-webgpu", "a driver for Vulkan, Metal or Direct3D 12"),
+    "CUDAExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA and cuDNN", "cuda"),
+    "TensorrtExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA, cuDNN and TensorRT", "tensorrt"),
+    "ROCMExecutionProvider": ("onnxruntime-rocm", "an AMD GPU with ROCm", "rocm"),
+    "MIGraphXExecutionProvider": ("onnxruntime-migraphx", "an AMD GPU with ROCm and MIGraphX", "migraphx"),
+    "DmlExecutionProvider": ("onnxruntime-directml", "Windows with DirectX 12", None),
+    "CoreMLExecutionProvider": ("onnxruntime", "macOS", None),
+    "OpenVINOExecutionProvider": ("onnxruntime-openvino", "", None),
+    "QNNExecutionProvider": ("onnxruntime-qnn", "", None),
+    "WebGpuExecutionProvider": ("onnxruntime-ep-webgpu", "a driver for Vulkan, Metal or Direct3D 12", None),
 }
-"""The distribution that has a provider, and what that needs."""
-
-_LIBRARIES = {
-    "CUDAExecutionProvider": "cuda",
-    "TensorrtExecutionProvider": "tensorrt",
-    "ROCMExecutionProvider": "rocm",
-    "MIGraphXExecutionProvider": "migraphx",
-}
-"""The libraries of providers that need others, which are not in the distribution."""
+"""The distribution that has a provider, what that needs, and its library if that needs others outside of the distribution."""
 
 _DTYPES = {"float": "float32", "double": "float64"}
 """The dtypes whose names are others."""
@@ -153,13 +145,9 @@ class Runtime(Adapter):
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         """A session of the model with this provider and no other."""
-        options = onnxruntime.SessionOptions()
-        if setting != "default-threads":
-            options.intra_op_num_threads = 1
-            options.inter_op_num_threads = 1
+        options = _session_options(one_thread=setting != "default-threads")
         if setting in _LEVELS:
             options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[setting])
-        options.log_severity_level = 4
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
         providers: Any = [(self.provider, self.provider_options)]
@@ -196,9 +184,7 @@ class LoadedModel(Adapter):
     def execute(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Load one model, and ask for its outputs."""
         model = self.onnx.without_output_types(request["model"]).SerializeToString()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4
+        options = _session_options()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
         return inferred({output.name: _described(output) for output in session.get_outputs()})
@@ -250,6 +236,14 @@ def _ort_value(array: Any, dtype: str) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
 
+def _session_options(*, one_thread: bool = True) -> Any:
+    options = onnxruntime.SessionOptions()
+    if one_thread:
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return options
+
+
 def _device_of(provider: str, built_in: list[str], plugin: Any) -> tuple[Any, list[str]]:
     """The device of a provider that is not built in, and all providers."""
     has_plugin = plugin and provider in plugin.get_ep_names()
@@ -278,7 +272,7 @@ def _plugin(distribution: str) -> Any:
 def _where(provider: str) -> str:
     """What follows the message that a provider is not there: which distribution has it, as the end of a sentence."""
     if provider in _DISTRIBUTIONS:
-        distribution, needs = _DISTRIBUTIONS[provider]
+        distribution, needs, _ = _DISTRIBUTIONS[provider]
         return f". {distribution} has it{needs and f', on {needs}'}: -t {distribution}==VERSION@{provider}"
     known = onnxruntime.get_all_providers()
     if provider in known:
@@ -293,9 +287,10 @@ def _check_loadable(provider: str) -> None:
 
     ONNX Runtime would write it to its log, and make a session without the provider.
     """
+    _, needs, name = _DISTRIBUTIONS.get(provider, ("", "", None))
     folder = Path(onnxruntime.__file__).parent / "capi"
-    library = folder / f"libonnxruntime_providers_{_LIBRARIES.get(provider)}.so"
-    if not library.exists():
+    library = folder / f"libonnxruntime_providers_{name}.so"
+    if name is None or not library.exists():
         return
     # As its documentation has it: from packages of CUDA in the same environment, if there are any.
     if provider in ("CUDAExecutionProvider", "TensorrtExecutionProvider") and hasattr(onnxruntime, "preload_dlls"):
@@ -304,5 +299,4 @@ def _check_loadable(provider: str) -> None:
         ctypes.CDLL(str(folder / "libonnxruntime_providers_shared.so"), ctypes.RTLD_GLOBAL)
         ctypes.CDLL(str(library))
     except OSError as error:
-        needs = _DISTRIBUTIONS[provider][1]
         raise ValueError(f"{provider} is built in, but cannot be loaded: {error}. It needs {needs}") from error

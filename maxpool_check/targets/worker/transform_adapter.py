@@ -17,7 +17,7 @@ import tempfile
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Runtime:
         self.runtime = importlib.import_module(f".{tool['adapter']}_adapter", __package__).Runtime(options)
         runs = self.runtime.description
         self.setting = _OFF if _OFF in runs.get("settings", ()) else None
-        ready = self._parsed(self._read())
+        ready = self._read() or self._die_like_it()
         if ready["type"] != "ready":
             raise ValueError(ready["message"])
         session_options = dict(runs.get("session_options", {}))
@@ -86,8 +86,8 @@ class Runtime:
         # Removed here, since a tool that dies leaves its files.
         with tempfile.TemporaryDirectory() as folder:
             self._write({**request, "folder": folder})
-            line = self._read()
-        outcome = self._parsed(line)
+            outcome = self._read()
+        outcome = outcome or self._die_like_it()
         del outcome["id"]
         return outcome
 
@@ -98,17 +98,13 @@ class Runtime:
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()
 
-    def _read(self) -> bytes:
+    def _read(self) -> dict[str, Any]:
+        """The next message; an empty one if there is none."""
         assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def _parsed(self, line: bytes) -> dict[str, Any]:
-        if not line:
-            self._die_like_it()
-        message: dict[str, Any] = json.loads(line)
+        message: dict[str, Any] = json.loads(self.process.stdout.readline() or b"{}")
         return message
 
-    def _die_like_it(self) -> None:
+    def _die_like_it(self) -> NoReturn:
         """End with the exit status of the tool, or of its signal: whoever watches this process sees the tool's death."""
         status = self.process.wait()
         os.write(2, f"the process of {self.name} ended, not that of the runtime\n".encode())
@@ -119,6 +115,7 @@ class Runtime:
             # SIGKILL has no handler.
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
+        os._exit(1)
 
 
 def _is_kept_by_float16(values: Any) -> bool:
@@ -179,7 +176,14 @@ def float16(_: dict[str, str]) -> Rewrite:
 def onnxruntime(options: dict[str, str]) -> Rewrite:
     """The offline optimized model of ONNX Runtime, at a level; or ``quant_pre_process``."""
     if "tool" in options:
-        return _quantization_preprocessing()
+        from onnxruntime.quantization.shape_inference import quant_pre_process
+
+        def preprocess(model: bytes, folder: Path) -> bytes:
+            (folder / "original.onnx").write_bytes(model)
+            quant_pre_process(str(folder / "original.onnx"), str(folder / "processed.onnx"))
+            return (folder / "processed.onnx").read_bytes()
+
+        return preprocess
     import onnxruntime
 
     level = options.get("level", "all").upper()
@@ -195,17 +199,6 @@ def onnxruntime(options: dict[str, str]) -> Rewrite:
         session_options.log_severity_level = 4
         onnxruntime.InferenceSession(model, session_options, providers=["CPUExecutionProvider"])
         return (folder / "optimized.onnx").read_bytes()
-
-    return rewrite
-
-
-def _quantization_preprocessing() -> Rewrite:
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    def rewrite(model: bytes, folder: Path) -> bytes:
-        (folder / "original.onnx").write_bytes(model)
-        quant_pre_process(str(folder / "original.onnx"), str(folder / "processed.onnx"))
-        return (folder / "processed.onnx").read_bytes()
 
     return rewrite
 
