@@ -41,21 +41,6 @@ _FEATURES = {
 """The instruction sets that decide which kernels run, with numpy's names for them; ``float16`` is arithmetic, not conversion."""
 
 
-_ARCHITECTURES = {"AMD64": "x86_64", "arm64": "aarch64"}
-"""The names of other systems for what Linux calls otherwise."""
-
-_FEATURES = {
-    "sse4.1": {"SSE41"},
-    "avx": {"AVX"},
-    "avx2": {"AVX2"},
-    "avx512f": {"AVX512F"},
-    "neon": {"ASIMD"},
-    "sve": {"SVE"},
-    "float16": {"ASIMDHP", "AVX512FP16", "AVX512_SPR"},
-}
-"""The instruction sets that decide which kernels run, with numpy's names for them; ``float16`` is arithmetic, not conversion."""
-
-
 def main() -> None:
     """Run requests until stdin ends."""
     # The output of the runtime must not mix with the protocol, which uses a private copy of stdout; file descriptor 1
@@ -143,40 +128,6 @@ def _features() -> list[str] | None:
     if tried is None:
         return None
     return [name for name, names in _FEATURES.items() if any(tried.get(each) for each in names)]
-
-
-def _model() -> str:
-    with contextlib.suppress(OSError):
-        # An emulator of user programs pretends to be the program in /proc/self, and nowhere else.
-        # Path.readlink is not there before Python 3.9.
-        program, own = (os.readlink(f"/proc/{name}/exe") for name in ("thread-self", "self"))  # noqa: PTH115
-        if program != own:
-            return f"emulated by {Path(program).name}"
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor()
-
-
-def processor() -> dict[str, Any]:
-    """The architecture, the model (empty: unknown) and the instruction sets (None: unknown) of this process.
-
-    What Linux lists would be those of the host of an emulator; the instruction sets are those that numpy has tried.
-    """
-    machine = platform.machine()
-    return {"architecture": _ARCHITECTURES.get(machine, machine), "model": _model(), "features": _features()}
-
-
-def _features() -> list[str] | None:
-    # numpy leaves out what these variables turn off, for itself alone.
-    if {"NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"} & set(os.environ):
-        return None
-    core = getattr(np, "_core", None) or np.core
-    found = getattr(core._multiarray_umath, "__cpu_features__", None)
-    if found is None:
-        return None
-    return [name for name, names in _FEATURES.items() if any(found.get(each) for each in names)]
 
 
 def _model() -> str:
