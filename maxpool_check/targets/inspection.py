@@ -81,13 +81,10 @@ def start(python: str, names: Sequence[str]) -> "subprocess.Popen[bytes]":
 def program_files(name: TargetName) -> dict[str, str]:
     """The SHA-256 of the files of a kernel, by the words of the target's name that name them."""
     words = name.program or (name.function or ())[:1] or ([] if name.outputs is None else [name.outputs])
-    digests = {}
-    for number, word in enumerate(words):
-        path = shutil.which(word) if number == 0 and name.program else word
-        # A pipe or a device has no end.
-        if path is not None and Path(path).is_file() and (sha256 := digest(Path(path))) is not None:
-            digests[word] = sha256
-    return digests
+    paths = {word: shutil.which(word) if word is words[0] and name.program else word for word in words}
+    # A pipe or a device has no end.
+    digests = {word: digest(Path(path)) for word, path in paths.items() if path is not None and Path(path).is_file()}
+    return {word: sha256 for word, sha256 in digests.items() if sha256 is not None}
 
 
 def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -107,12 +104,9 @@ def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
     try:
         output, _ = process.communicate(timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
-    try:
         # A customized Python may print something before.
         return msgspec.json.decode(output.splitlines()[-1], type=PythonEnvironment)
-    except (IndexError, msgspec.MsgspecError, RecursionError):
+    except (subprocess.TimeoutExpired, IndexError, msgspec.MsgspecError, RecursionError):
         return None
 
 

@@ -94,9 +94,9 @@ class Adapter:
 
 
 @contextmanager
-def model_file(model: bytes) -> Iterator[Path]:
+def model_file(model: bytes, name: str = "model.onnx") -> Iterator[Path]:
     """The file of a model, for what reads no bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.onnx")
+        path = Path(folder, name)
         path.write_bytes(model)
         yield path

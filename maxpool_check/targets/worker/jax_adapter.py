@@ -37,13 +37,8 @@ class Runtime(Adapter):
             raise ValueError(f"JAX {jax.__version__} has no platform {platform} here ({message}); {advice}") from error
         self.provider = device.platform.upper()
         self.providers = [self.provider]
-        named = {} if platform == "cpu" else {"device": device.device_kind}
-        self.session_options = {
-            "jax_platforms": platform,
-            "jax_enable_x64": True,
-            "XLA_FLAGS": os.environ["XLA_FLAGS"],
-            **named,
-        }
+        options = {"jax_platforms": platform, "jax_enable_x64": True, "XLA_FLAGS": os.environ["XLA_FLAGS"]}
+        self.session_options = options if platform == "cpu" else {**options, "device": device.device_kind}
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function."""

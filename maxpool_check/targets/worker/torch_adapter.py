@@ -27,7 +27,12 @@ class Runtime(Adapter):
         self.providers = [self.provider]
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-        self.session_options = {"num_threads": 1, "num_interop_threads": 1, **_device_options(self.device)}
+        self.session_options = {"num_threads": 1, "num_interop_threads": 1}
+        # What results on a device other than the CPU also depend on.
+        if self.provider != "CPU":
+            self.session_options["device"] = self.device
+        if self.provider == "CUDA":
+            self.session_options["name"] = torch.cuda.get_device_name(self.device)
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function. Indices count the cells of each plane."""
@@ -66,14 +71,6 @@ def _device_kind(device: str) -> str:
         message = (str(error).strip() or type(error).__name__).splitlines()[0]
         advice = "it needs a PyTorch that is built for it: ?python=PATH names an interpreter that has one"
         raise ValueError(f"PyTorch {torch.__version__} has no device {device} here ({message}); {advice}") from error
-
-
-def _device_options(device: str) -> dict[str, str]:
-    """What results on a device other than the CPU also depend on."""
-    if torch.device(device).type == "cpu":
-        return {}
-    is_cuda = torch.device(device).type == "cuda"
-    return {"device": device, **({"name": torch.cuda.get_device_name(device)} if is_cuda else {})}
 
 
 def _tensor(array: Any, dtype: str) -> Any:

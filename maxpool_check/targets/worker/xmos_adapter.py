@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from xmos_ai_tools.xinterpreters import TFLMHostInterpreter
 
-from .adapter import Adapter
+from .adapter import Adapter, model_file
 from .litert_adapter import max_pool_2d
 from .messages import refusal, returned, unable
 
@@ -43,7 +42,7 @@ class Runtime(Adapter):
             return unable(reason)
         key = (X.shape, tuple(sorted(attributes.items())))
         if key not in self.compiled:
-            self.compiled[key] = _compile(_model(X.shape, attributes))
+            self.compiled[key] = _compiled(X.shape, attributes)
         interpreter = TFLMHostInterpreter()
         interpreter.set_model(model_content=self.compiled[key])
         try:
@@ -79,20 +78,15 @@ def _inexpressible(shape: tuple[int, ...], a: dict[str, int]) -> str | None:
     return None
 
 
-def _compile(model: bytes) -> bytes:
-    """Compile a model with xcore-opt."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, compiled = Path(folder, "model.tflite"), Path(folder, "compiled.tflite")
-        source.write_bytes(model)
-        command = [str(_COMPILER), "--xcore-thread-count=1", "-o", str(compiled), str(source)]
-        subprocess.run(command, check=True, capture_output=True, text=True)
-        return compiled.read_bytes()
-
-
-def _model(shape: tuple[int, ...], a: dict[str, int]) -> bytes:
-    """A TensorFlow Lite model of one MAX_POOL_2D from X to Y, batch 1."""
+def _compiled(shape: tuple[int, ...], a: dict[str, int]) -> bytes:
+    """A TensorFlow Lite model of one MAX_POOL_2D from X to Y, batch 1, as xcore-opt compiles it."""
     options = {
         "padding": "VALID", "stride_w": a["W_hori"], "stride_h": a["W_vert"],
         "filter_width": a["K_w"], "filter_height": a["K_h"],
     }  # fmt: skip
-    return max_pool_2d("int8", (1, *shape), (1, a["Y_h"], a["Y_w"], shape[2]), options)
+    model = max_pool_2d("int8", (1, *shape), (1, a["Y_h"], a["Y_w"], shape[2]), options)
+    with model_file(model, "model.tflite") as source:
+        compiled = source.with_name("compiled.tflite")
+        command = [str(_COMPILER), "--xcore-thread-count=1", "-o", str(compiled), str(source)]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return compiled.read_bytes()
