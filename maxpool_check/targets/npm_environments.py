@@ -20,9 +20,6 @@ LOCK = "package-lock.json"
 PLATFORM = f"node-{platform.machine()}"
 """What environments are for: packages with machine code are for Node.js of any version, on one processor."""
 
-_NO_SCRIPTS = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"]
-"""The arguments of an installation: nothing of a package is executed."""
-
 _UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "ENOTCACHED")
 
 
@@ -53,7 +50,7 @@ def released(distribution: str) -> list[Version]:
     """
     process = _npm("view", distribution, "versions", "--json")
     if process.returncode != 0:
-        raise CannotMake(explained(process.stderr))
+        raise CannotMake(_explain(process.stderr))
     listed = json.loads(process.stdout)
     versions = []
     for text in listed if isinstance(listed, list) else [listed]:
@@ -62,7 +59,7 @@ def released(distribution: str) -> list[Version]:
     return sorted(versions)
 
 
-def explained(message: str) -> str:
+def _explain(message: str) -> str:
     """An error message of npm, indented and without its stack and the folders of this machine, and what to do about it."""
     lines = [line.removeprefix("npm error").strip() for line in message.splitlines() if line.startswith("npm error")]
     told = [line for line in lines if line and not re.match(r"at |A complete log|[\w']+: .*,?$|}|\]", line)]
@@ -79,12 +76,14 @@ def _fill(folder: Path, requirement: str) -> None:
     folder.mkdir()
     # Without this file, npm would install into a folder above that has one.
     (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-    process = _npm("install", *_NO_SCRIPTS, "--prefix", str(folder), requirement)
+    # Nothing of a package is executed.
+    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
+    process = _npm("install", *options, "--prefix", str(folder), requirement)
     if process.returncode == 0:
         return
     if "ETARGET" in process.stderr or "No matching version" in process.stderr:
         raise NoSuchRelease(f"npm has no release {requirement.rpartition('@')[2]}")
-    raise CannotMake(f"cannot create an environment with {requirement}:\n{explained(process.stderr)}")
+    raise CannotMake(f"cannot create an environment with {requirement}:\n{_explain(process.stderr)}")
 
 
 def _npm(*arguments: str) -> subprocess.CompletedProcess[str]:
