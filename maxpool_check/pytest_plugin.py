@@ -177,7 +177,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case, judge the results, and compare them with the known defects."""
         from maxpool_check.corpus.conditions import resolved
-        from maxpool_check.judging.defects import Ledger
+        from maxpool_check.judging.ledger import Ledger
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.case_run import executions, run_case
@@ -186,7 +186,7 @@ class CaseItem(pytest.Item):
         session = self._session()
         expected = resolved(self.known, [self.case])
         entries = [entry for entry in expected if entry.covers(session.profile.description)]
-        ledger = Ledger(entries, date.today())
+        ledger = Ledger(entries, date.today(), session.profile.description.version)
         judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
         unexpected = [execution for execution in judged if execution.unexpected]
         if unexpected:

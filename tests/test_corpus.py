@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
-from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet
+from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
 from maxpool_check.evidence.references import references
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions
@@ -109,7 +109,7 @@ def test_no_two_cases_are_the_same():
 @pytest.mark.parametrize("path", CORPUS.known_files, ids=lambda path: path.stem)
 def test_every_defect_names_cases_that_meet_its_conditions(path):
     assert unmatched(path, [case.id for case in CORPUS.cases]) == []
-    assert unmet(path, read_defects(path), CORPUS.cases) == []
+    assert unmet_conditions(path, read_defects(path), CORPUS.cases) == []
 
 
 def executions(done, new=frozenset()):

@@ -9,7 +9,7 @@ from maxpool_check.comparing.defect_status import completeness, statuses
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.judging.defects import Severity, severity_of
+from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting.case_results import case_results
 from maxpool_check.specifications import documents
@@ -53,15 +53,25 @@ def test_a_defect_says_what_a_maintainer_needs(defect):
     assert all(documents(name) for name in defect.documents)
     deadly = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
     assert (defect.severity is Severity.CRASH) == bool(defect.kinds & deadly)
-    if defect.severity is Severity.INCONSISTENCY:
-        assert all(severity_of(each.kinds) is not Severity.WRONG_ON_FINITE for each in defect.expected)
+
+
+def test_a_defect_that_is_wrong_is_as_bad_as_some_execution_that_shows_it():
+    shown = defaultdict(set)
+    for path in OF_THE_MATRIX:
+        for execution in record_at(path).executions:
+            if execution.known is not None and execution.status == "expected":
+                shown[execution.known].add(execution.severity)
+    about = {defect.id: defect.severity for defect in DEFECTS if defect.severity in WRONG}
+    assert {
+        name: shown[name] for name, severity in about.items() if shown[name] and severity.value not in shown[name]
+    } == {}
 
 
 def test_a_known_defect_is_worse_where_windows_hold_ordinary_values():
     (path,) = [path for path in OF_THE_MATRIX if path.name == "onnxruntime-1.23.2-cpu.jsonl.xz"]
     record = record_at(path)
     severities = defaultdict(set)
-    for case in case_results(record.executions, record.footer.known):
+    for case in case_results(record.executions):
         if case.worst.known == "ORT-SEED-KEPT" and "indices-sentinel" in case.worst.kinds:
             severities[case.worst.input.pooled.dtype].add(case.severity)
     special, ordinary = {Severity.WRONG_ON_SPECIAL}, {Severity.WRONG_ON_FINITE}

@@ -5,7 +5,7 @@ import click
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import contradictions, disagreements
-from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet
+from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
@@ -40,7 +40,7 @@ def command(files: case_files.CaseFiles, check_references: bool) -> int:
         count += len(defects)
         if corpus.whole:
             problems.extend(unmatched(file, [case.id for case in corpus.cases]))
-            problems.extend(unmet(file, defects, corpus.cases))
+            problems.extend(unmet_conditions(file, defects, corpus.cases))
     if problems:
         raise Mistakes(problems)
     agreement = executing.compare_references(corpus.cases, "results cannot be trusted") if check_references else None

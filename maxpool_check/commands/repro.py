@@ -27,7 +27,7 @@ from maxpool_check.reproducing.script_runtime import CannotWrite
 from maxpool_check.reproducing.trial import NotReproduced
 from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
-from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.case_run import CaseRun, executions, run_case
 from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.cache import CannotMake
@@ -155,8 +155,8 @@ def _known(
     if chosen is None:
         return None, DefectVersions()
     defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
-    kinds = [kind.value for kind in case_run.judgements[chosen].kinds]
-    defect = shown_by(defects, target, Features(case_run.case), chosen, kinds)
+    (execution,) = (each for each in executions(case_run) if each.variant == chosen.name)
+    defect = shown_by(defects, target, Features(case_run.case), chosen, execution)
     if defect is not None:
         fixed = versions.fixed_in(defect)
         end = f"; {fixed} does not have it" if fixed is not None else ""

@@ -7,7 +7,7 @@ class Change(str, Enum):
     """The change of one execution, in the order of reports: the worst first."""
 
     REGRESSED = "regressed"
-    """It was right, was refused or crashed, and is wrong."""
+    """It, or a cell of it, was right, or it was refused or crashed, and is wrong."""
     NEWLY_REFUSED = "newly-refused"
     """It returned right outputs and is refused, though the document allows the graph."""
     CRASH_NEW = "crash-new"
@@ -18,6 +18,8 @@ class Change(str, Enum):
     """It was wrong and is refused: no value is better than a wrong one, and the graph no longer runs."""
     NEWLY_INCONSISTENT = "newly-inconsistent"
     """The document allows its outputs, but they now differ from those of another variant, which it allows as well."""
+    IMPROVED = "improved"
+    """Wrong before and after, but cells that were wrong are right, and of those that were right none is wrong, or none as bad."""
     MISSING = "missing"
     """It was executed and is no longer."""
     CRASH_GONE = "crash-gone"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, Ledger, is_glob
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, variant_named
 
@@ -91,7 +92,7 @@ def _status(
 ) -> TargetStatus:
     about = concerned(defects, target)
     covering = [entry for defect in about for entry in defect.expected if entry.covers(target)]
-    ledger = Ledger(covering, date.today())
+    ledger = Ledger(covering, date.today(), target.version)
     shown = dict.fromkeys((defect.id for defect in about), 0)
     unexpected = []
     for execution in record.executions:
@@ -102,12 +103,11 @@ def _status(
             ledger.compared(execution.case, variant)
         if execution.verdict not in REPORTED:
             continue
-        kinds = frozenset(map(DivergenceKind, execution.kinds))
         explains = {
-            defect.id: [entry for entry in defect.expected if entry.expects(execution.case, variant, kinds)]
+            defect.id: [entry for entry in defect.expected if entry.expects(execution, target.version)]
             for defect in about
         }
-        if ledger.known(execution.case, variant, kinds) is not None:
+        if ledger.known(execution).expected is not None:
             # It is no evidence of what is expected of other versions.
             explains = {name: [entry for entry in entries if entry in covering] for name, entries in explains.items()}
         elif execution.verdict in FAULTS:

@@ -9,7 +9,7 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, severity_of, shows
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, fingerprint, shows, worst
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
 from maxpool_check.results.record import REPORTED, Execution, Record, TargetDescription
@@ -37,9 +37,13 @@ def defects_for(
     for target in record.header.targets:
         selector, covering = _selector(target), _covering(known, target)
         unexpected: dict[str, dict[Variant, _Kinds]] = {}
+        faults: dict[tuple[str, Variant], Execution] = {}
         for execution in _faults(record, target):
             # What is wrong on special values alone does not fail in a user's model.
-            if execution.status != "special" and not any(_expects(entry, execution) for _, entry in covering):
+            if execution.status != "special" and not any(
+                entry.expects(execution, target.version) for _, entry in covering
+            ):
+                faults[execution.case, variant_named(execution.variant)] = execution
                 by_variant = unexpected.setdefault(execution.case, {})
                 by_variant[variant_named(execution.variant)] = frozenset(map(DivergenceKind, execution.kinds))
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
@@ -52,11 +56,14 @@ def defects_for(
             name = fitting.id if fitting is not None else _unused(_name(selector, kinds), ids)
             ids.add(name)
             when = selector if fitting is None else TargetSelector.of(fitting.runtime, _version(target))
-            expected = (ExpectedDivergence(name, when, tuple(names), kinds, frozenset(variants)),)
+            shown = [faults[case, variant] for case in names for variant in variants]
+            is_open = any(DESCRIPTIONS[each].open for each in kinds)
+            outputs = {target.version: frozenset(map(fingerprint, shown))} if is_open and target.version else {}
+            expected = (ExpectedDivergence(name, when, tuple(names), kinds, frozenset(variants), outputs=outputs),)
             if fitting is not None:
                 defects.append(Defect(name, fitting.runtime, fitting.title, fitting.severity, reason, expected))
             else:
-                defects.append(Defect(name, selector.runtime, _title(kinds), severity_of(kinds), reason, expected))
+                defects.append(Defect(name, selector.runtime, _title(kinds), worst(shown), reason, expected))
     return defects
 
 
@@ -68,7 +75,7 @@ def never_matching(known: Sequence[Defect], records: Iterable[Record]) -> list[D
             faults = _faults(record, target)
             for defect, entry in _covering(known, target):
                 covering.add(defect.id)
-                if any(_expects(entry, execution) for execution in faults):
+                if any(entry.expects(execution, target.version) for execution in faults):
                     matching.add(defect.id)
     return [defect for defect in known if defect.id in covering - matching]
 
@@ -79,10 +86,6 @@ def _covering(known: Iterable[Defect], target: TargetDescription) -> _Covering:
 
 def _faults(record: Record, target: TargetDescription) -> list[Execution]:
     return [each for each in record.executions if each.target == target.name and each.verdict in REPORTED]
-
-
-def _expects(entry: ExpectedDivergence, execution: Execution) -> bool:
-    return entry.expects(execution.case, variant_named(execution.variant), map(DivergenceKind, execution.kinds))
 
 
 def _fitting(

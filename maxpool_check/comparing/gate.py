@@ -10,7 +10,6 @@ from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.comparing.policy import Assessed, GatePolicy
 from maxpool_check.comparing.summary import ChangeSummary, TransitionGroup, summarize
 from maxpool_check.comparing.transitions import Transition, transitions
-from maxpool_check.judging.defects import Severity
 from maxpool_check.results.record import ExitCode, KnownEntry, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural
 
@@ -87,8 +86,7 @@ class TargetComparison:
     @cached_property
     def summary(self) -> ChangeSummary:
         """The changes, counted and in groups."""
-        ranks = {name: Severity(entry.severity).rank for name, entry in self.defects.items() if entry.severity}
-        return summarize(self.transitions, ranks)
+        return summarize(self.transitions)
 
     @cached_property
     def gate(self) -> GateResult:
@@ -176,7 +174,7 @@ def compare_targets(
         before,
         after,
         headers=(old.header, new.header),
-        transitions=Assessed(changes, policy, after, known),
+        transitions=Assessed(changes, policy, after),
         policy=policy,
         errors=errors,
         left_out=changes.left_out,

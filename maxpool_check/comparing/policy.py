@@ -1,14 +1,14 @@
 """Which changes block an upgrade: by their sort, by the severity of the new result, and unless the user has accepted them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import BLOCKING, Change
 from maxpool_check.comparing.transitions import Transition
-from maxpool_check.judging.defects import Severity, severity
-from maxpool_check.results.record import FAULTS, Execution, KnownEntry, TargetDescription
+from maxpool_check.judging.defects import Severity, worst
+from maxpool_check.results.record import FAULTS, Execution, TargetDescription
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,9 @@ class GatePolicy:
     accepted: Sequence[AcceptedChange] = ()
     today: date = date.min
 
-    def assessed(
-        self,
-        transition: Transition,
-        head: TargetDescription | None = None,
-        defects: Mapping[str, KnownEntry] | None = None,
-    ) -> Transition:
-        """The transition with whether it blocks, and what accepts it on ``head``; ``defects`` say how severe known ones are."""
-        if not self._would_block(transition.change, transition.new, defects or {}):
+    def assessed(self, transition: Transition, head: TargetDescription | None = None) -> Transition:
+        """The transition with whether it blocks, and what accepts it on ``head``."""
+        if not self._would_block(transition.change, transition.new):
             return replace(transition, blocks=False, accepted=None)
         case, variant = transition.execution.case, transition.execution.variant
         kinds = transition.new.kinds if transition.new is not None else ()
@@ -42,12 +37,12 @@ class GatePolicy:
         accepted = next((entry for entry in accepting if head is not None and entry.is_about(head)), None)
         return replace(transition, blocks=accepted is None, accepted=accepted)
 
-    def _would_block(self, change: Change, new: Execution | None, defects: Mapping[str, KnownEntry]) -> bool:
+    def _would_block(self, change: Change, new: Execution | None) -> bool:
         if change not in self.changes:
             return False
         if self.severities is None or new is None or new.verdict not in FAULTS:
             return True
-        return severity(new.kinds, [new], defects.get(new.known or "")) in self.severities
+        return worst([new]) in self.severities
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,6 @@ class Assessed(Collection[Transition]):
     transitions: Collection[Transition]
     policy: GatePolicy
     head: TargetDescription
-    defects: Mapping[str, KnownEntry]
 
     def __len__(self) -> int:
         return len(self.transitions)
@@ -66,4 +60,4 @@ class Assessed(Collection[Transition]):
         return any(transition == each for each in self)
 
     def __iter__(self) -> Iterator[Transition]:
-        return (self.policy.assessed(each, self.head, self.defects) for each in self.transitions)
+        return (self.policy.assessed(each, self.head) for each in self.transitions)

@@ -8,6 +8,7 @@ from typing import Any
 from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.comparing.transitions import Transition
+from maxpool_check.judging.defects import Severity, worst
 from maxpool_check.results.record import FAULTS, Execution
 
 
@@ -16,7 +17,7 @@ class TransitionGroup:
     """Transitions of one change between the same known defects, or between the same kinds.
 
     ``smallest`` is the transition to look at; ``cases`` are named once each, the smallest first. ``defects`` are the ids before
-    and after; None where no known defect expects the executions. All of them block, or none; all are accepted by the
+    and after; None where no known defect expects the executions. ``rank`` is that of the worst severity, 0 for the worst. All of them block, or none; all are accepted by the
     same author for the same reason, or none.
     """
 
@@ -24,6 +25,7 @@ class TransitionGroup:
     smallest: Transition
     cases: Sequence[str]
     defects: tuple[str | None, str | None] = (None, None)
+    rank: int = 0
 
     @property
     def change(self) -> Change:
@@ -70,12 +72,15 @@ class _Alike:
     smallest: Transition
     sizes: dict[str, int] = field(default_factory=dict)
     kinds: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    rank: int = len(Severity)
 
     def add(self, transition: Transition) -> None:
         execution = transition.execution
         if _order(transition) < _order(self.smallest):
             self.smallest = transition
         self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
+        shown = [each for each in (transition.new, transition.old) if each is not None and each.kinds]
+        self.rank = min(self.rank, worst(shown[:1]).rank if shown else len(Severity))
         for kinds, more in zip(self.kinds, transition.kinds, strict=True):
             kinds.update(more)
 
@@ -83,13 +88,13 @@ class _Alike:
         cases = sorted(self.sizes, key=lambda case: (self.sizes[case], case))
         before, after = (tuple(sorted(kinds)) for kinds in self.kinds)
         old, new = (cause if isinstance(cause, str) else None for cause in causes)
-        return TransitionGroup((before, after), self.smallest, cases, (old, new))
+        return TransitionGroup((before, after), self.smallest, cases, (old, new), self.rank)
 
 
-def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | None = None) -> ChangeSummary:
-    """Count and group transitions. ``severities`` has the rank of each known defect, 0 for the worst.
+def summarize(changes: Iterable[Transition]) -> ChangeSummary:
+    """Count and group transitions.
 
-    Groups that block come first; of those of a change, those of the worst defects, then those of most cases.
+    Groups that block come first; of those of a change, those of the worst results, then those of most cases.
     """
     counts, blocking, accepted = (Counter[Change]() for _ in range(3))
     used: dict[AcceptedChange, None] = {}
@@ -106,11 +111,10 @@ def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | Non
         if each.change not in UNOBSERVABLE or is_wrong_in_both:
             cause = each.change, each.blocks, str(each.accepted or ""), _cause(each.old), _cause(each.new)
             by_cause.setdefault(cause, _Alike(each)).add(each)
-    order, ranks = list(Change), severities or {}
+    order = list(Change)
 
     def rank(group: TransitionGroup) -> tuple[Any, ...]:
-        worst = min((ranks.get(name, 0) for name in group.defects if name is not None), default=0)
-        return not group.blocks, order.index(group.change), worst, -len(group.cases), group.kinds
+        return not group.blocks, order.index(group.change), group.rank, -len(group.cases), group.kinds
 
     groups = sorted((alike.group((old, new)) for (*_, old, new), alike in by_cause.items()), key=rank)
     changed = [group for group in groups if group.change is not Change.SAME]

@@ -5,9 +5,15 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.changes import Change
+from maxpool_check.results.outputs import unpacked
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
+
+_SORTS = ("finite", "special")
+"""The sorts of wrong cells, the worse first."""
 
 _Key = tuple[str, str]
 """A case and a variant of it."""
@@ -185,7 +191,25 @@ def _alike(state: str, old: Execution, new: Execution) -> Change:
         return Change.SAME if old.verdict == new.verdict else Change.CHANGED
     if state == "refused" or old.digests == new.digests:
         return Change.SAME if old.kinds == new.kinds else Change.CHANGED
-    return Change.CHANGED if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
+    return _by_cells(old, new) if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
+
+
+def _by_cells(old: Execution, new: Execution) -> Change:
+    """The change of a wrong execution with other outputs: the worse of what became wrong and of what became right decides."""
+    became_wrong, became_right = set[int](), set[int]()
+    for output in old.wrong.keys() | new.wrong.keys() if old.wrong and new.wrong else ():
+        was, now = ({sort: unpacked(text) for sort, text in each.wrong.get(output, {}).items()} for each in (old, new))
+        sizes = {cells.size for cells in (*was.values(), *now.values())}
+        if len(sizes) > 1:
+            # Outputs of other shapes have no cells in common.
+            return Change.CHANGED
+        none = np.zeros(max(sizes), np.uint8)
+        before, after = (np.array([each.get(sort, none) for sort in _SORTS]) for each in (was, now))
+        became_wrong |= {number for number, cells in enumerate(after) if (cells > before.max(0)).any()}
+        became_right |= {number for number, cells in enumerate(before) if (cells > after.max(0)).any()}
+    if became_wrong and min(became_wrong) <= min(became_right, default=len(_SORTS)):
+        return Change.REGRESSED
+    return Change.IMPROVED if became_right else Change.CHANGED
 
 
 def _state(execution: Execution | None) -> str | None:

@@ -1,7 +1,7 @@
 """Which cases and variants meet the conditions of defects, and which defect explains what an execution shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.record import Execution, TargetDescription
 from maxpool_check.results.variants import LEVELS, OLDEST_OPSET, Variant
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import Refused
@@ -38,22 +38,32 @@ LEVEL_NAMES = (*_LEVELS.values(), _ALL)
 
 def meets(conditions: Conditions, features: Features) -> bool:
     """Whether a case meets the conditions, in some variant."""
+    return next(unmet(conditions, features), None) is None
+
+
+def unmet(conditions: Conditions, features: Features) -> Iterator[str]:
+    """The conditions that a case does not meet, by name."""
     case, context, shape = features.case, features.case.context, features.tensor.shape
     refusal = case.resolved.reason.value if isinstance(case.resolved, Refused) else None
     multiple = conditions.channels_multiple_of
-    return (
-        (not conditions.dtypes or name_of(features.tensor.dtype) in conditions.dtypes)
-        and (not conditions.spatial or len(shape) - 2 in conditions.spatial)
-        and (conditions.refused is None or conditions.refused == refusal)
-        and set(conditions.before) <= {node.op for node in context.before}
-        and set(conditions.after) <= {node.op for node in context.after}
-        and all(not context.is_alone and GRAPH[flag](features) for flag in conditions.graph)
-        and (not conditions.opset or any(_has(conditions.opset, opset) for opset in _opsets(case)))
-        and (multiple is None or (len(shape) > 1 and shape[1] > 0 and shape[1] % multiple == 0))
-        and all(GEOMETRY[flag](features) for flag in conditions.geometry)
-        and all(VALUES[flag](features) for flag in conditions.values)
-        and (not conditions.any_values or any(VALUES[flag](features) for flag in conditions.any_values))
-    )
+    if conditions.dtypes and name_of(features.tensor.dtype) not in conditions.dtypes:
+        yield "dtypes"
+    if conditions.spatial and len(shape) - 2 not in conditions.spatial:
+        yield "spatial"
+    if conditions.refused not in (None, refusal):
+        yield "refused"
+    for side, nodes in (("before", context.before), ("after", context.after)):
+        if not {*getattr(conditions, side)} <= {node.op for node in nodes}:
+            yield side
+    yield from (f"graph: {flag}" for flag in conditions.graph if context.is_alone or not GRAPH[flag](features))
+    if conditions.opset and not any(_has(conditions.opset, opset) for opset in _opsets(case)):
+        yield "opset"
+    if multiple is not None and not (len(shape) > 1 and shape[1] > 0 and shape[1] % multiple == 0):
+        yield "channels_multiple_of"
+    yield from (f"geometry: {flag}" for flag in conditions.geometry if not GEOMETRY[flag](features))
+    yield from (f"values: {flag}" for flag in conditions.values if not VALUES[flag](features))
+    if conditions.any_values and not any(VALUES[flag](features) for flag in conditions.any_values):
+        yield "any_values"
 
 
 def _opsets(case: Case) -> range:
@@ -67,11 +77,6 @@ def _opsets(case: Case) -> range:
 def _has(versions: str, opset: int | None) -> bool:
     """Whether versions include an operator set; None: there is none, or it is not known."""
     return not versions or opset is None or SpecifierSet(versions).contains(Version(str(opset)))
-
-
-def meets_both(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
-    """Whether a case meets the conditions of a defect, and those of something that is expected of it."""
-    return meets(defect.conditions, features) and meets(expected.conditions, features)
 
 
 def meets_as_variant(conditions: Conditions, variant: Variant) -> bool:
@@ -129,20 +134,16 @@ def about(defect: Defect, target: TargetDescription) -> list[ExpectedDivergence]
 
 
 def shown_by(
-    defects: Iterable[Defect],
-    target: TargetDescription,
-    features: Features,
-    variant: Variant,
-    kinds: Iterable[str],
-    opset: int | None = None,
+    defects: Iterable[Defect], target: TargetDescription, features: Features, variant: Variant, execution: Execution
 ) -> Defect | None:
-    """The known defect of a target that explains what an execution in an operator set shows; None if none does.
+    """The known defect of a target that explains what an execution shows; None if none does.
 
-    The execution meets the conditions of the defect, and those of something that is expected of the target. One that expects
-    exactly these kinds comes before one that shows others as well, which comes before one that explains them only together
-    with the other defects that the execution can show; then narrower conditions come before wider.
+    The execution meets the conditions of the defect, and those of something that is expected of the target. One that explains
+    every wrong cell by its window comes first; then one that expects exactly these kinds before one that shows others as well,
+    and before one that explains them only together with the other defects that the execution can show; then narrower conditions
+    come before wider.
     """
-    shown = frozenset(map(DivergenceKind, kinds))
+    shown = frozenset(map(DivergenceKind, execution.kinds))
     possible = [
         (defect, each)
         for defect in defects
@@ -150,20 +151,21 @@ def shown_by(
         if says_something(defect, each)
         and is_expected(defect, each, variant)
         and concerns(defect, features.case)
-        and meets_both(defect, each, features)
+        and all(meets(conditions, features) for conditions in (defect.conditions, each.conditions))
         # A case meets a condition on operator sets that any of its variants may meet.
-        and all(_has(conditions.opset, opset) for conditions in (defect.conditions, each.conditions))
+        and all(_has(conditions.opset, execution.opset) for conditions in (defect.conditions, each.conditions))
     ]
     together = frozenset(kind for defect, _ in possible for kind in _explained(defect))
     explaining = [
         (defect, each) for defect, each in possible if shown <= together and shown & (_explained(defect) - {_REWRITTEN})
     ]
 
-    def order(pair: tuple[Defect, ExpectedDivergence]) -> tuple[bool, bool, int, int]:
+    def order(pair: tuple[Defect, ExpectedDivergence]) -> tuple[bool, bool, bool, int, int]:
         defect, expected = pair
         exact = shown == {kind for kind in expected.kinds if shows(variant, kind)}
         narrow = len(defect.conditions.said) + len(expected.conditions.said)
-        return exact, shown <= _explained(defect), len(shown & defect.kinds), narrow
+        in_windows = bool(expected.windows) and not expected.leaves(execution, target.version)
+        return in_windows, exact, shown <= _explained(defect), len(shown & defect.kinds), narrow
 
     return max(explaining, key=order)[0] if explaining else None
 

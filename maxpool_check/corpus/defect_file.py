@@ -11,7 +11,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import LEVEL_NAMES, concerns, meets, meets_as_variant, meets_both
+from maxpool_check.corpus.conditions import LEVEL_NAMES, concerns, meets_as_variant, unmet
 from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
@@ -26,8 +26,9 @@ from maxpool_check.judging.defects import (
     is_glob,
     severity_of,
 )
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.window_contents import CONTENTS
 from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import variant_named
 from maxpool_check.specifications import documents
@@ -40,6 +41,7 @@ SCHEMA: dict[str, Any] = read_schema(
     values=list(VALUES),
     flags=list(GRAPH),
     levels=list(LEVEL_NAMES),
+    windows=[*CONTENTS, *(kind.value for kind, about in DESCRIPTIONS.items() if about.hypothesis)],
     processors=[*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)],
 )
 """The published schema of a file of defects, or of known divergences, which are defects in short."""
@@ -179,6 +181,7 @@ class _Reader:
         return ExpectedDivergence(
             defect["id"], values["versions"], cases, values["kinds"], values.get("variants"), values.get("expires"),
             by_conditions=not cases, conditions=conditions,
+            narrowness=len({*conditions.said, *of_defect.said}), windows=frozenset(values.get("windows", defect.get("windows", ()))), outputs=values.get("outputs", {}),
         )  # fmt: skip
 
     def _values(self, place: _Place, fields: Mapping[str, Any], **parsers: Callable[[Any], Any]) -> dict[str, Any]:
@@ -254,6 +257,7 @@ _OF_EXPECTED: Mapping[str, Callable[[Any], Any]] = {
     "kinds": _kinds,
     "variants": lambda names: frozenset(map(variant_named, names)),
     "expires": _date,
+    "outputs": lambda by_version: {version: frozenset(each) for version, each in by_version.items()},
 }
 """What reads the fields of an expectation."""
 
@@ -277,7 +281,7 @@ def unmatched(path: Path, cases: Sequence[str]) -> list[Problem]:
     ]
 
 
-def unmet(path: Path, defects: Sequence[Defect], cases: Sequence[Case]) -> list[Problem]:
+def unmet_conditions(path: Path, defects: Sequence[Defect], cases: Sequence[Case]) -> list[Problem]:
     """What contradicts the conditions and documents of the defects of a file, and examples that nothing expects."""
     document, by_id = read(path), {case.id: Features(case) for case in cases}
     places = {fields["id"]: number for number, fields in enumerate(document.data.get("defects", ()))}
@@ -290,25 +294,28 @@ def unmet(path: Path, defects: Sequence[Defect], cases: Sequence[Case]) -> list[
 
 
 def _mistakes(defect: Defect, cases: Mapping[str, Features]) -> Iterator[tuple[_Place, str]]:
-    shown = False
+    shown, reasons, example = False, list[str](), cases.get(defect.example or "")
     for number, expected in enumerate(defect.expected):
         both = {"of the defect": defect.conditions, "beside it": expected.conditions}
         for variant in sorted(expected.variants or ()):
-            if unmet := next((which for which, each in both.items() if not meets_as_variant(each, variant)), ""):
-                yield ("expect", number, "variants"), f"{variant.name} does not meet the conditions {unmet}"
+            if failing := [which for which, each in both.items() if not meets_as_variant(each, variant)]:
+                yield ("expect", number, "variants"), f"{variant.name} does not meet the conditions {failing[0]}"
         for features in _cases(expected, cases):
             case, mistake = features.case, ""
             shown |= case.id == defect.example
             if not concerns(defect, case):
                 mistake = f"is a case of {case.spec}, which is none of the defect's documents"
-            elif unmet := next((which for which, each in both.items() if not meets(each, features)), ""):
-                mistake = f"does not meet the conditions {unmet}"
+            elif failing := [f"{name} {which}" for which, each in both.items() for name in unmet(each, features)]:
+                mistake = f"does not meet the conditions {', '.join(failing)}"
             if mistake:
                 yield ("expect", number, "cases"), f"{case.id} {mistake}"
-        example = cases.get(defect.example or "")
-        shown |= expected.by_conditions and example is not None and meets_both(defect, expected, example)
+        if expected.by_conditions and example is not None:
+            failing = [name for each in both.values() for name in unmet(each, example)]
+            shown |= not failing
+            reasons.append(", ".join(failing))
     if defect.example is not None and not shown:
-        yield ("example",), f"{defect.example} is not expected to show the defect"
+        why = f": it does not meet {' or '.join(dict.fromkeys(reasons))}" if reasons else ""
+        yield ("example",), f"{defect.example} is not expected to show the defect{why}"
 
 
 def _cases(expected: ExpectedDivergence, cases: Mapping[str, Features]) -> Iterator[Features]:

@@ -119,4 +119,6 @@ def _expected(entry: ExpectedDivergence, runtime: str) -> dict[str, Any]:
     )
     kinds = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
     expires = {"expires": entry.expires.isoformat()} if entry.expires is not None else {}
-    return {**part, **versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires}
+    outputs = {version: on_one_line(sorted(entry.outputs[version])) for version in sorted(entry.outputs)}
+    reviewed = {"outputs": outputs} if outputs else {}
+    return {**part, **versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires, **reviewed}

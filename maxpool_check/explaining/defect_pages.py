@@ -10,8 +10,8 @@ from maxpool_check.reporting.markdown_execution import execution_blocks, input_b
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, link, table
 from maxpool_check.results.record import Execution, TargetDescription
 
-SHOWN = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH)
-"""The severities of defects that have a page: no limits, refusals, unchecked attributes and inconsistencies."""
+SHOWN = (Severity.WRONG_ON_FINITE,)
+"""The severities of defects that have a page: ordinary data show them."""
 
 _INDEX = """\
 Defects of released runtimes by cause, as `maxpool-check defects` lists them; each was reviewed, and its mechanism is said as far

@@ -5,13 +5,11 @@ An interpretation is one of a point that the document leaves open.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import reduce
 
 import ml_dtypes
 import numpy as np
 
-from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.judging.windows import order_dependent
@@ -43,7 +41,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
     expected, dtype = oracle.pooled.Y, oracle.X.dtype
     kinds: dict[DivergenceKind, np.ndarray] = {DivergenceKind.Y_SIGNED_ZERO: (Y == 0) & (expected == 0)}
     if is_float(dtype):
-        low = _activated(oracle, np.array([lowest(dtype)]))[0]
+        low = oracle.activated(np.array([lowest(dtype)]))[0]
         always_nan = np.all([np.isnan(interpretation.Y) for interpretation in oracle.interpretations], axis=0)
         kinds |= {
             DivergenceKind.Y_ALL_NAN_TO_LOWEST: oracle.only_nan & (Y == low),
@@ -56,7 +54,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
         for kind, changed in changes(expected):
             kinds[kind] = kinds.get(kind, False) | same(Y, changed)
     inside = _inside(oracle, Y, wrong)
-    elsewhere = np.isin(Y, _activated(oracle, oracle.core.reshape(-1)))
+    elsewhere = np.isin(Y, oracle.activated(oracle.core.reshape(-1)))
     kinds |= {
         DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM: inside,
         DivergenceKind.Y_PAD_VALUE_LEAK: _leaks(oracle, Y, wrong & ~inside, elsewhere),
@@ -161,16 +159,9 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
             yield kind, np.clip(values, *limits).astype(narrow).astype(values.dtype)
 
 
-def _activated(oracle: Oracle, maxima: np.ndarray) -> np.ndarray:
-    """Y for these maxima; themselves where a node behind MaxPool does not define it."""
-    with suppress(Inexact):
-        return maxima if oracle.pooling.activation is None else oracle.pooling.activation.of(maxima)
-    return maxima
-
-
 def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Which of the wrong cells of Y equal a value of their window."""
-    inside, geometry, values = np.zeros(Y.shape, bool), oracle.pooling.geometry, _activated(oracle, oracle.core)
+    inside, geometry, values = np.zeros(Y.shape, bool), oracle.pooling.geometry, oracle.activated(oracle.core)
     at, taps = np.argwhere(wrong), math.prod(axis.kernel for axis in geometry)
     # As many windows at once as have about a million taps.
     for part in np.array_split(at, len(at) * taps // 2**20 + 1) if values.size else ():

@@ -1,6 +1,7 @@
 """Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -10,9 +11,8 @@ from typing import Any
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, read_table
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.reference.dtypes import FLOATS, NUMPY, lowest
-from maxpool_check.results.record import Execution, KnownEntry, KnownStatus, TargetDescription
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.record import Execution, TargetDescription
+from maxpool_check.results.variants import Variant, variant_named
 
 
 class Severity(str, Enum):
@@ -37,12 +37,12 @@ class Severity(str, Enum):
         return list(Severity).index(self)
 
 
-_SPECIAL: dict[str, str] = {kind.value: about.special for kind, about in DESCRIPTIONS.items()}
-_NOT_FINITE = frozenset({"nan", "-nan", "inf", "-inf"})
+WRONG = frozenset({Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL})
+"""The severities of wrong outputs, which the windows of their cells decide."""
 
 
-def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> Severity:
-    """The severity of a divergence of these kinds, as far as they tell: whoever reviews it knows better."""
+def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False, is_special: bool = False) -> Severity:
+    """The severity of a divergence of these kinds; ``is_special``: special values alone show its wrong cells."""
     kinds = set(kinds)
     if kinds & {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}:
         return Severity.CRASH
@@ -50,37 +50,25 @@ def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> S
         return Severity.LIMIT if is_limit else Severity.REFUSES_VALID
     if {DESCRIPTIONS[kind].group for kind in kinds} == {KindGroup.DEPENDENCE}:
         return Severity.INCONSISTENCY
-    wrong = kinds - {DivergenceKind.ACCEPTS_INVALID}
-    if not wrong:
+    if not kinds - {DivergenceKind.ACCEPTS_INVALID}:
         return Severity.ACCEPTS_INVALID
-    return Severity.WRONG_ON_SPECIAL if all(map(_SPECIAL.get, wrong)) else Severity.WRONG_ON_FINITE
+    return Severity.WRONG_ON_SPECIAL if is_special else Severity.WRONG_ON_FINITE
 
 
-def severity(kinds: Iterable[str], executions: Sequence[Execution], defect: KnownEntry | None) -> Severity:
-    """How bad executions are: as a known defect, if they have one, or as the kinds tell; of kinds of other versions the worst.
-
-    What is wrong in an ordinary window, of those that the record shows, is wrong on finite values, whatever the defect says.
-    """
-    known = [DivergenceKind(kind) for kind in set(kinds) & {*DivergenceKind}]
-    result = Severity.WRONG_ON_FINITE
-    if defect is not None and defect.severity:
-        result = Severity(defect.severity)
-    elif known:
-        result = severity_of(known, is_limit=all(execution.limit for execution in executions))
-    is_ordinary = result is Severity.WRONG_ON_SPECIAL and any(map(_is_wrong_on_ordinary_values, executions))
-    return Severity.WRONG_ON_FINITE if is_ordinary else result
+def worst(executions: Iterable[Execution]) -> Severity:
+    """The worst severity of some executions that have kinds; of one that does not say it, that of its kinds."""
+    return min(map(_severity, executions), key=lambda severity: severity.rank)
 
 
-def _is_wrong_on_ordinary_values(execution: Execution) -> bool:
-    """Whether a window is not one of NaN, an infinity, or nothing but the lowest value of a float type."""
-    by_window = {kind for kind in execution.kinds if _SPECIAL.get(kind) == "by-window"}
-    if not by_window:
-        return False
-    dtype = execution.input.pooled.dtype if execution.input is not None else ""
-    # The lowest value of an integer type is an ordinary one.
-    low = {str(lowest(NUMPY[dtype]))} if dtype in FLOATS else None
-    windows = [set(cell.values or ()) for cell in execution.cells if cell.kind in by_window]
-    return low is None or not windows or not all(values & _NOT_FINITE or values == low for values in windows)
+def _severity(execution: Execution) -> Severity:
+    if execution.severity in {*Severity}:
+        return Severity(execution.severity)
+    # Kinds of other versions are as bad as can be.
+    kinds = [DivergenceKind(kind) for kind in execution.kinds if kind in {*DivergenceKind}]
+    return severity_of(kinds, is_limit=execution.limit) if kinds else Severity.WRONG_ON_FINITE
+
+
+_OUTPUTS = {kind.value: kind.output for kind in DivergenceKind}
 
 
 @dataclass(frozen=True)
@@ -134,7 +122,9 @@ class ExpectedDivergence:
 
     ``defect`` is the id of the defect. ``variants`` are those that must all show it; None: any may. ``cases`` are ids or
     globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
-    meet both, of which any may show it.
+    meet both, of which any may show it; ``narrowness`` is how many conditions these are. ``windows`` says which wrong cells it explains: those whose windows hold one of
+    these, or that one of these mistakes in the whole result gives; without it, all that are wrong in its kinds, if the outputs
+    are those that were reviewed: ``outputs`` has the fingerprints of them, by version.
     """
 
     defect: str
@@ -145,6 +135,9 @@ class ExpectedDivergence:
     expires: date | None = None
     by_conditions: bool = False
     conditions: Conditions = field(default_factory=Conditions)
+    narrowness: int = field(default=0, compare=False)
+    windows: frozenset[str] = frozenset()
+    outputs: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def covers(self, target: TargetDescription) -> bool:
         """Whether it is about a target: its runtime, its version and its processor."""
@@ -173,16 +166,39 @@ class ExpectedDivergence:
     def _patterns(self) -> tuple[frozenset[str], tuple[str, ...]]:
         return frozenset(self.cases), tuple(filter(is_glob, self.cases))
 
-    def expects(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> bool:
-        """Whether these are exactly its kinds, as far as the variant can show them."""
-        kinds = frozenset(kinds)
+    @cached_property
+    def predicts(self) -> bool:
+        """Whether it says what the outputs are, and not only where they are wrong."""
+        return "start" in self.windows or not any(DESCRIPTIONS[kind].open for kind in self.kinds)
+
+    def shown(self, case: str, variant: Variant) -> frozenset[str]:
+        """Its kinds that a variant of a case can show; none if it is not about them."""
         # An entry for a variant holds for its variations as well.
-        return (
-            kinds <= self.kinds
-            and (self.variants is None or bool({variant, variant.base} & self.variants))
-            and self.binds(case)
-            and kinds == {kind for kind in self.kinds if shows(variant, kind)}
-        )
+        if (self.variants is not None and not {variant, variant.base} & self.variants) or not self.binds(case):
+            return frozenset()
+        return frozenset(kind.value for kind in self.kinds if shows(variant, kind))
+
+    def expects(self, execution: Execution, version: str) -> bool:
+        """Whether an execution of a version shows exactly its kinds, as far as the variant can, in cells that it explains."""
+        shown = self.shown(execution.case, variant_named(execution.variant))
+        return bool(shown) and shown == {*execution.kinds} and not self.leaves(execution, version)
+
+    def leaves(self, execution: Execution, version: str) -> frozenset[tuple[str, str]]:
+        """The wrong cells of an execution that it does not explain: their kinds, each with what the windows hold."""
+        kinds, cells = {kind.value: kind for kind in self.kinds}, wrong_cells(execution)
+        given = {each.output for each in execution.causes if each.cells and each.kind in self.windows | kinds.keys()}
+        is_open = any(kind in kinds and DESCRIPTIONS[kinds[kind]].open for kind, _ in cells)
+        needs_review = is_open and not self.windows and not given and version in self.outputs
+        if needs_review and fingerprint(execution) not in self.outputs[version]:
+            return cells
+
+        def is_explained(kind: str, held: str) -> bool:
+            if None in given or (given and _OUTPUTS.get(kind) in given):
+                return True
+            anywhere = not self.windows or (kind in kinds and not DESCRIPTIONS[kinds[kind]].open)
+            return kind in kinds and (anywhere or bool(self.windows & {*held.split()}))
+
+        return frozenset((kind, held) for kind, held in cells if not is_explained(kind, held))
 
 
 @dataclass(frozen=True)
@@ -237,97 +253,12 @@ def shows(variant: Variant, kind: DivergenceKind) -> bool:
     return compared and (variant.has_indices or kind.output != "Indices")
 
 
-@dataclass
-class Ledger:
-    """The divergences that are expected of one target, and what a run observed of them."""
+def wrong_cells(execution: Execution) -> frozenset[tuple[str, str]]:
+    """The kinds of the wrong cells of an execution, each with what the windows hold."""
+    return frozenset((kind, held) for kind, by_contents in execution.windows.items() for held in by_contents)
 
-    entries: Sequence[ExpectedDivergence]
-    today: date
-    # By the number of an entry and one of its patterns, the variants that were compared, and those that were as expected.
-    _compared: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
-    _observed: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
-    _expired: set[int] = field(default_factory=set)
 
-    @cached_property
-    def _numbers(self) -> dict[str, list[int]]:
-        """The numbers of the entries that name a case, by the case; under an empty text those that have a glob."""
-        numbers: dict[str, list[int]] = {}
-        for number, entry in enumerate(self.entries):
-            for name in {"" if is_glob(pattern) else pattern for pattern in entry.cases}:
-                numbers.setdefault(name, []).append(number)
-        return numbers
-
-    def _about(self, case: str) -> list[tuple[int, ExpectedDivergence]]:
-        """The entries about a case, with their numbers, in order."""
-        # Most cases are those of no entry: to ask every entry takes a tenth of a run.
-        numbers = sorted({*self._numbers.get(case, ()), *self._numbers.get("", ())})
-        return [(number, self.entries[number]) for number in numbers if self.entries[number].binds(case)]
-
-    def compared(self, case: str, variant: Variant) -> None:
-        """Remember that an execution was compared with its document: only then can an entry be stale."""
-        for number, entry in self._about(case):
-            for pattern in entry.patterns(case):
-                self._compared.setdefault((number, pattern), set()).add(variant)
-
-    def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> ExpectedDivergence | None:
-        """The first entry that expects exactly these kinds of an execution; remembers all that do."""
-        kinds, first = frozenset(kinds), None
-        for number, entry in self._about(case):
-            if not entry.expects(case, variant, kinds):
-                continue
-            if entry.expired(self.today):
-                self._expired.add(number)
-                continue
-            for pattern in entry.patterns(case):
-                self._observed.setdefault((number, pattern), set()).add(variant)
-            first = first or entry
-        return first
-
-    def others(self, case: str, variant: Variant) -> list[ExpectedDivergence]:
-        """The entries about an execution, whatever their kinds: those that expect another divergence."""
-        return [
-            entry
-            for _, entry in self._about(case)
-            if not entry.by_conditions
-            and (entry.variants is None or variant in entry.variants)
-            and not entry.expired(self.today)
-        ]
-
-    def audit(
-        self, is_complete: Callable[[ExpectedDivergence], Mapping[str, bool]]
-    ) -> dict[str, tuple[KnownStatus, str]]:
-        """The status of each defect, and why; ``is_complete`` says for each pattern of an entry whether its cases ran."""
-        statuses: dict[str, list[tuple[KnownStatus, str]]] = {}
-        for number, entry in enumerate(self.entries):
-            statuses.setdefault(entry.defect, []).append(self._status(number, entry, is_complete(entry)))
-        order = (KnownStatus.EXPIRED, KnownStatus.STALE, KnownStatus.EXPECTED, KnownStatus.NOT_EXECUTED)
-        audited = {}
-        for defect, each in statuses.items():
-            # What must be reviewed first.
-            worst = min((status for status, _ in each), key=order.index)
-            audited[defect] = worst, "; ".join(dict.fromkeys(why for status, why in each if status is worst and why))
-        return audited
-
-    def _status(self, number: int, entry: ExpectedDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
-        together = [entry.cases] if entry.by_conditions else [(pattern,) for pattern in entry.cases]
-        finished = [patterns for patterns in together if all(complete[pattern] for pattern in patterns)]
-        stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
-        if number in self._expired or (entry.expired(self.today) and stale):
-            return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        if stale:
-            remedy = "remove it from the defect, or bound the versions for which it is expected"
-            return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
-        if any((number, pattern) in self._observed for pattern in entry.cases):
-            return KnownStatus.EXPECTED, ""
-        return KnownStatus.NOT_EXECUTED, "none of its cases was compared"
-
-    def _unobserved(self, number: int, entry: ExpectedDivergence, patterns: Sequence[str]) -> list[str]:
-        """The patterns, or the variants of them, that were compared and did not show the entry's kinds."""
-        compared, observed = (
-            set[Variant]().union(*(seen.get((number, pattern), ()) for pattern in patterns))
-            for seen in (self._compared, self._observed)
-        )
-        named = "what meets its conditions" if entry.by_conditions else patterns[0]
-        if entry.variants is None:
-            return [named] if compared and not observed else []
-        return [f"{named} ({variant.name})" for variant in sorted((entry.variants & compared) - observed)]
+def fingerprint(execution: Execution) -> str:
+    """The first 12 digits of the SHA-256 of a case and the digests of the outputs."""
+    outputs = " ".join(f"{name}={digest}" for name, digest in sorted(execution.digests.items()))
+    return hashlib.sha256(f"{execution.case} {outputs}".encode()).hexdigest()[:12]

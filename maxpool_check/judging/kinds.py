@@ -3,7 +3,7 @@
 from enum import Enum
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import yaml
@@ -134,7 +134,7 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of divergence for people: one sentence, and the clause it rests on.
 
     ``hypothesis`` is set if the kind is a mistake in the whole result, which the reference can compute: what the result then
-    equals. ``special``: special values show it; ``by-window``: ordinary values as well. ``one_sided``: of two choices, always
+    equals. ``open``: it tells neither the windows in which it occurs nor what comes out. ``one_sided``: of two choices, always
     the same is made.
     """
 
@@ -142,7 +142,7 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sentence: str
     clause: str
     hypothesis: str | None = None
-    special: Literal["", "always", "by-window"] = ""
+    open: bool = False
     one_sided: bool = False
 
 

@@ -1,11 +1,13 @@
 """The reference's outputs for one case, and which other outputs conform as well."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from maxpool_check.graphs.context import Composition
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.evaluator import chosen, evaluate
 from maxpool_check.reference.geometry import Geometry
@@ -158,6 +160,12 @@ class Oracle:
             return np.zeros((*cells.shape[:2], *self.pooling.output_sizes), bool)
         pooling = replace(self.pooling, indices=False, activation=None, padding_value=None)
         return evaluate(cells.astype(np.uint8), pooling).maxima == 1
+
+    def activated(self, maxima: np.ndarray) -> np.ndarray:
+        """Y for these maxima; themselves where a node behind MaxPool does not define it."""
+        with suppress(Inexact):
+            return maxima if self.pooling.activation is None else self.pooling.activation.of(maxima)
+        return maxima
 
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""

@@ -9,6 +9,7 @@ from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_di
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.window_contents import WrongWindows, wrong_windows
 from maxpool_check.judging.windows import empty_sizes, is_truncated_division, wrong_geometries, wrong_shapes
 from maxpool_check.reference.dtypes import identical, name_of, same
 from maxpool_check.reference.geometry import Axis
@@ -36,8 +37,8 @@ class Judgement:
     ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
     commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
     agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
-    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an
-    exception in the judge itself.
+    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape, ``windows`` what the
+    windows of wrong cells hold. ``traceback`` is that of an exception in the judge itself.
     """
 
     verdict: Verdict
@@ -51,6 +52,7 @@ class Judgement:
     differences: tuple[AllowedDifference, ...] = ()
     causes: tuple[Cause, ...] = ()
     shapes: Mapping[str, WrongShape] = field(default_factory=dict)
+    windows: WrongWindows = field(default_factory=WrongWindows)
     traceback: str = ""
 
     def __bool__(self) -> bool:
@@ -85,6 +87,7 @@ def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, 
             cells=evidence,
             causes=comparison.causes,
             shapes=wrong_shapes(oracle, {name: tensor.shape for name, tensor in requested.items()}, comparison.kinds),
+            windows=wrong_windows(oracle, comparison.wrong, outputs),
         )
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
     if oracle.has_undefined:

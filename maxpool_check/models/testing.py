@@ -14,7 +14,8 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import shown_by
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect, Ledger
+from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import FIRST_SEED, CannotRun, ModelRun, NotInPlace, random_inputs
@@ -159,7 +160,9 @@ class _Lines:
         accepted = [entry for defect in plan.accepted for entry in defect.expected]
         self._ledgers = {}
         for name, target in self._targets.items():
-            self._ledgers[name] = Ledger([entry for entry in accepted if entry.covers(target)], date.today())
+            self._ledgers[name] = Ledger(
+                [entry for entry in accepted if entry.covers(target)], date.today(), target.version
+            )
             found.reach[name] = {
                 key: reaching(plan.defects, target, node.features, node.variants) for key, node in self._nodes.items()
             }
@@ -189,9 +192,7 @@ class _Lines:
         """The execution with the known defect that it shows, and its status: no known defect excuses a user's model."""
         variant, case = variant_named(execution.variant), self.cases[execution.case]
         features = self._features.setdefault(case.id, Features(case))
-        defect = shown_by(
-            self._plan.defects, self._targets[execution.target], features, variant, execution.kinds, execution.opset
-        )
+        defect = shown_by(self._plan.defects, self._targets[execution.target], features, variant, execution)
         if defect is not None:
             self._found.seen.setdefault((execution.target, node_of(case.id)), set()).add(defect.id)
         if execution.status == "expected":

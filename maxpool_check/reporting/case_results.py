@@ -1,26 +1,22 @@
 """Cases on targets as one result each, for CI systems: a test or an alert is a case, whatever its variants."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.judging.defects import Severity, severity, severity_of
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.defects import Severity, worst
 from maxpool_check.reporting.text import details
-from maxpool_check.results.record import NOT_EXECUTED, Execution, KnownEntry, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, Verdict
 
 _LONGEST = 1000
 """A longer line is cut."""
 
-_KINDS = frozenset(kind.value for kind in DivergenceKind)
-
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The executions of a case on a target; ``entries`` are the known defects there, by id."""
+    """The executions of a case on a target."""
 
     executions: Sequence[Execution]
-    entries: Mapping[str, KnownEntry]
 
     @cached_property
     def worst(self) -> Execution:
@@ -30,7 +26,7 @@ class CaseResult:
     @property
     def severity(self) -> Severity:
         """The severity of the worst execution."""
-        return self._severity(self.worst)
+        return worst([self.worst])
 
     @property
     def kinds(self) -> list[str]:
@@ -49,8 +45,8 @@ class CaseResult:
 
     @property
     def worst_kind(self) -> str:
-        """The worst kind of the worst execution, the first of several; empty if it has none."""
-        return min(self.worst.kinds, key=lambda kind: _rank_of_kind(kind), default="")
+        """The first kind of the worst execution, one that is about a variant alone last; empty if it has none."""
+        return min(self.worst.kinds, key=lambda kind: "-depends-on-" in kind or "-depend-on-" in kind, default="")
 
     @property
     def lines(self) -> list[str]:
@@ -59,6 +55,8 @@ class CaseResult:
         blocks: dict[tuple[str, ...], list[str]] = {}
         for execution in self.executions:
             known = f" (known as {execution.known})" if execution.known is not None else ""
+            if execution.unexplained:
+                known = f" (new: {', '.join(execution.unexplained)}; the rest is {', '.join(execution.explained_by)})"
             kinds = f": {', '.join(execution.kinds)}" if execution.kinds else ""
             verdicts.setdefault(f"{execution.verdict}{kinds}{known}", []).append(execution.variant)
             for block in dict.fromkeys(_blocks(details(execution))):
@@ -73,41 +71,30 @@ class CaseResult:
             lines += [f"{', '.join(names)}:", *(f"  {line}" for line in block_lines)]
         return [shortened(line, _LONGEST) for line in lines]
 
-    def _severity(self, execution: Execution) -> Severity:
-        return severity(execution.kinds, [execution], self.entries.get(execution.known or ""))
-
     def _rank(self, execution: Execution) -> tuple[int, int]:
         if execution.verdict is Verdict.ERROR:
             return 0, 0
         if execution.status:
-            return 1 if execution.unexpected else 2, self._severity(execution).rank
+            return 1 if execution.unexpected else 2, worst([execution]).rank
         # What was compared counts, where other variants could not be.
         return (4 if execution.verdict in (Verdict.UNDEFINED, Verdict.UNKNOWN, *NOT_EXECUTED) else 3), 0
 
 
-def case_results(executions: Iterable[Execution], entries: Iterable[KnownEntry]) -> Iterator[CaseResult]:
+def case_results(executions: Iterable[Execution]) -> Iterator[CaseResult]:
     """The cases on each target in the order of a record, where the variants of a case on a target follow each other."""
-    known: dict[str, dict[str, KnownEntry]] = {}
-    for entry in entries:
-        known.setdefault(entry.target, {})[entry.id] = entry
     current: dict[str, list[Execution]] = {}
     for execution in executions:
         variants = current.setdefault(execution.target, [])
         if variants and variants[0].case != execution.case:
-            yield CaseResult(variants, known.get(execution.target, {}))
+            yield CaseResult(variants)
             variants = current[execution.target] = []
         variants.append(execution)
-    for target, variants in current.items():
-        yield CaseResult(variants, known.get(target, {}))
+    yield from map(CaseResult, current.values())
 
 
 def shortened(text: str, length: int) -> str:
     """The text, cut to a length."""
     return text if len(text) <= length else f"{text[: length - 4]} ..."
-
-
-def _rank_of_kind(kind: str) -> int:
-    return severity_of([DivergenceKind(kind)]).rank if kind in _KINDS else len(Severity)
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -17,12 +17,13 @@ MOST_NAMES = 10
 """How many cases of a group that blocks are named, unless all are asked for."""
 
 MEANINGS = {
-    Change.REGRESSED: "it was right, was refused or crashed, and is wrong",
+    Change.REGRESSED: "it, or a cell of it, was right, or it was refused or crashed, and is wrong",
     Change.NEWLY_REFUSED: "it returned right outputs and is refused, though the document allows the graph",
     Change.CRASH_NEW: "the process crashes or times out",
     Change.CHANGED: "wrong before and after, in another way",
     Change.WRONG_TO_REFUSED: "it was wrong and is refused, though the document allows the graph",
     Change.NEWLY_INCONSISTENT: "its outputs are allowed, but differ from those of another variant",
+    Change.IMPROVED: "wrong before and after, in fewer cells, or in less ordinary ones",
     Change.MISSING: "it was executed and is no longer",
     Change.CRASH_GONE: "the process crashed or timed out, and no longer does",
     Change.FIXED: "it was wrong or inconsistent and is right",
@@ -34,7 +35,7 @@ MEANINGS = {
 }
 """What each change means."""
 
-IMPROVEMENTS = frozenset({Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
+IMPROVEMENTS = frozenset({Change.IMPROVED, Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
 """The changes for the better."""
 
 

@@ -8,9 +8,10 @@ from functools import cached_property
 import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
-from maxpool_check.judging.defects import Severity, severity
+from maxpool_check.judging.defects import Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
+from maxpool_check.judging.window_contents import ZERO
 from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
@@ -23,8 +24,10 @@ _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.i
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
 
+_OUTPUT = {kind.value: kind.output for kind in DivergenceKind}
+
 _MOST_POSSIBLE = 3
-"""A sentence names so many mistakes of which one is the cause."""
+"""A sentence names so many mistakes of which one is the cause, and so many symptoms."""
 
 _CELLS = {
     output: frozenset(kind for kind, about in _DESCRIPTIONS.items() if about.group is group)
@@ -84,8 +87,8 @@ class Finding:
 
     @cached_property
     def severity(self) -> Severity:
-        """The worst of its executions: that of the defect or of the kinds, unless windows of ordinary values show worse."""
-        return severity(self.kinds, self.executions, self.defect)
+        """The worst of its executions."""
+        return worst(self.executions)
 
     @property
     def is_expected(self) -> bool:
@@ -131,17 +134,22 @@ class Finding:
 
     @property
     def explanation(self) -> str:
-        """A sentence on the mistake that explains whole results, or several of which one does; empty if there is none."""
+        """Sentences on the mistake that explains whole results, its symptoms, and known defects in other cells; maybe none."""
         named = Counter(tuple(cause.kind for cause in execution.causes if cause.cells) for execution in self.executions)
         kinds, count = max(named.items(), key=lambda item: (bool(item[0]), item[1]))
-        if not 0 < len(kinds) <= _MOST_POSSIBLE:
-            return ""
-        results = (
-            "Every result equals"
-            if count == len(self.executions)
-            else f"{count} of {len(self.executions)} results equal"
+        sentences = []
+        if 0 < len(kinds) <= _MOST_POSSIBLE:
+            sentences.append(f"{count} of {len(self.executions)} results equal {' or '.join(map(hypothesis, kinds))}.")
+        shown = Counter(
+            ", ".join(each.kinds) for each in self.executions if {*self.kinds} != {*each.kinds} - _DEPENDENT
         )
-        return f"{results} {' or '.join(map(hypothesis, kinds))}."
+        if shown and self.defect is None and len(self.kinds) == 1 and hypothesis(self.kinds[0]):
+            listed = [f"{kinds} ({number})" for kinds, number in shown.most_common(_MOST_POSSIBLE)]
+            more = f", and {len(shown) - len(listed)} more" if len(shown) > len(listed) else ""
+            sentences.append(f"Symptoms of it, by the number of results: {'; '.join(listed)}{more}.")
+        if beside := ", ".join(dict.fromkeys(name for each in self.executions for name in each.explained_by)):
+            sentences.append(f"Other wrong cells of these results are known: {beside}.")
+        return " ".join(sentences)
 
 
 def findings(record: Record) -> list[Finding]:
@@ -163,14 +171,14 @@ def findings(record: Record) -> list[Finding]:
         )
         expected: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
-            narrowed = msgspec.structs.replace(execution, causes=named)
+            narrowed = _of_unexplained(msgspec.structs.replace(execution, causes=named))
             if execution.known is not None:
                 expected[execution.known, execution.status].append(narrowed)
                 continue
             group = groups[execution.status, execution.limit, execution.verdict is Verdict.INCONSISTENT]
-            group[_main_kinds(execution, named)].append(narrowed)
+            group[_main_kinds(narrowed, named)].append(narrowed)
         for (status, *_), by_kinds in groups.items():
-            for kinds, alike in _merged(by_kinds).items():
+            for kinds, alike in _by_cause(_merged(by_kinds)).items():
                 result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
         for (name, status), alike in expected.items():
             entry = defects.get((target, name)) or _unnamed(name, target)
@@ -188,6 +196,16 @@ def findings(record: Record) -> list[Finding]:
             each.kinds,
         ),
     )  # fmt: skip
+
+
+def _of_unexplained(execution: Execution) -> Execution:
+    """The execution with those of its kinds and wrong cells alone that no known defect explains, if some are explained."""
+    kinds = execution.unexplained
+    if not kinds:
+        return execution
+    counts = {kind: count for kind, count in execution.counts.items() if kind in kinds}
+    cells = tuple(cell for cell in execution.cells if cell.kind in kinds)
+    return msgspec.structs.replace(execution, kinds=kinds, counts=counts, cells=cells)
 
 
 def _in_order(
@@ -252,6 +270,30 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
         )
         merged[best] += executions
     return merged
+
+
+def _by_cause(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+    """Puts executions all of whose wrong cells one mistake explains, the most frequent first, into the group of that mistake."""
+    mistakes = [kinds for kinds in groups if len(kinds) == 1 and hypothesis(next(iter(kinds)))]
+    result: dict[frozenset[str], list[Execution]] = dict(groups)
+    for mistake in sorted(mistakes, key=lambda kinds: -len(groups[kinds])):
+        (kind,) = mistake
+        for kinds in [each for each in result if each not in mistakes]:
+            symptoms = [execution for execution in result[kinds] if _explains_all(kind, execution)]
+            result[mistake] = [*result[mistake], *symptoms]
+            result[kinds] = [execution for execution in result[kinds] if execution not in symptoms]
+    return {kinds: executions for kinds, executions in result.items() if executions}
+
+
+def _explains_all(mistake: str, execution: Execution) -> bool:
+    """Whether every wrong cell of an execution is what a mistake in the whole result gives."""
+    outputs = {cause.output for cause in execution.causes if cause.kind == mistake and cause.cells}
+    starts_at_zero = mistake == DivergenceKind.SCAN_STARTS_AT_ZERO.value
+    cells = wrong_cells(execution)
+    return bool(cells) and all(
+        None in outputs or _OUTPUT.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())
+        for kind, held in cells
+    )
 
 
 def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:

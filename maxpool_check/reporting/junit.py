@@ -21,7 +21,7 @@ def write(report: RunReport, file: TextIO) -> None:
     record = report.record
     counts: dict[str, Counter[str]] = {target.name: Counter() for target in record.header.targets}
     seconds = dict.fromkeys(counts, 0.0)
-    for case in case_results(record.executions, report.known):
+    for case in case_results(record.executions):
         if (target := case.worst.target) in counts:
             counts[target].update(("tests", _result(case)))
             seconds[target] += _seconds(case)
@@ -51,7 +51,7 @@ def _elements(report: RunReport, target: TargetDescription) -> Iterator[ET.Eleme
     yield _properties([*properties, ("cases_sha256", report.record.header.cases_sha256)])
     reasons = report.reasons(target.name)
     executions = (each for each in report.record.executions if each.target == target.name)
-    for case in case_results(executions, report.known):
+    for case in case_results(executions):
         yield _test(case, reasons.get(case.worst.known or "", ""))
     for entry in report.outdated:
         if entry.target == target.name:

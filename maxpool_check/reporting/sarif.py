@@ -39,8 +39,9 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
     for execution in record.executions:
         if execution.target == target.name and execution.verdict == Verdict.ERROR:
             problems.append(f"{execution.case}: {execution.message}")
+    known = {entry.id: entry for entry in report.known if entry.target == target.name}
     for case in _cases(report, target):
-        rules.setdefault(_rule_id(case), _rule(case))
+        rules.setdefault(_rule_id(case), _rule(case, known))
     outdated = [entry for entry in report.outdated if entry.target == target.name]
     driver = {"name": "maxpool-check", "version": record.header.tool, "rules": list(rules.values())}
     return {
@@ -67,7 +68,7 @@ def _notifications(texts: Iterable[str]) -> list[dict[str, Any]]:
 def _cases(report: RunReport, target: TargetDescription) -> Iterator[CaseResult]:
     """The cases that a target does not execute as their document says."""
     executions = (each for each in report.record.executions if each.target == target.name and each.status)
-    return case_results(executions, report.known)
+    return case_results(executions)
 
 
 def _results(report: RunReport, target: TargetDescription) -> Iterator[dict[str, Any]]:
@@ -83,10 +84,10 @@ def _rule_id(case: CaseResult) -> str:
     return case.worst.known or case.worst_kind or case.worst.verdict.value
 
 
-def _rule(case: CaseResult) -> dict[str, Any]:
+def _rule(case: CaseResult, known: Mapping[str, KnownEntry]) -> dict[str, Any]:
     name = _rule_id(case)
     if case.worst.known is not None:
-        return _defect_rule(name, case.entries.get(name))
+        return _defect_rule(name, known.get(name))
     if name not in _DESCRIPTIONS:
         return {"id": name}
     about = _DESCRIPTIONS[name]

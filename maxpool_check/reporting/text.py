@@ -131,6 +131,8 @@ def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     if finding.defect is not None:
         for text in (finding.title, " ".join(finding.defect.reason.split()), *finding.notices):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
+    elif finding.is_unexpected and finding.explanation:
+        console.print(Padding(styled(finding.explanation), (0, 0, 0, 2), expand=False))
     for text in (*map(sentence, finding.example_kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
         console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for line in details(smallest):

@@ -2,6 +2,7 @@
 
 import base64
 import math
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,18 +11,21 @@ import numpy as np
 
 from maxpool_check.reference.dtypes import NUMPY, digest, name_of
 
-MOST_BYTES = 2**20
+MOST_BYTES = 2**19
 """The largest output that a record holds; of a larger one it has the digest alone."""
 
 MOST_BYTES_IN_ALL = 64 * 2**20
 """How much a record holds of outputs; of what comes after that it has the digests alone."""
+
+MOST_MARKS = 2**24
+"""How many bytes the marks of cells in a record may have."""
 
 
 class StoredOutput(msgspec.Struct, frozen=True, kw_only=True, tag="output"):
     """An output that differs from the reference's. The executions that returned it name it by its digest.
 
     ``sha256`` is that of its dtype, its shape and its bytes, as in the ``digests`` of executions. ``data`` are the bytes of its
-    values in base64, row-major and little-endian.
+    values, row-major and little-endian, in hexadecimal: a compressed record is smaller than with base64.
     """
 
     sha256: str
@@ -34,7 +38,7 @@ class StoredOutput(msgspec.Struct, frozen=True, kw_only=True, tag="output"):
         """An output with its digest; None if it is too large, or no tensor of numbers."""
         if tensor.nbytes > MOST_BYTES or (dtype := name_of(tensor.dtype)) not in NUMPY:
             return None
-        data = base64.b64encode(tensor.astype(tensor.dtype.newbyteorder("<"), copy=False).tobytes()).decode()
+        data = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False).tobytes().hex()
         return cls(sha256=sha256, dtype=dtype, shape=tensor.shape, data=data)
 
     def tensor(self) -> np.ndarray:
@@ -42,13 +46,30 @@ class StoredOutput(msgspec.Struct, frozen=True, kw_only=True, tag="output"):
         dtype = NUMPY.get(self.dtype)
         if dtype is None:
             raise ValueError(f"an output of the unknown dtype {self.dtype}")
-        content = base64.b64decode(self.data, validate=True)
+        content = bytes.fromhex(self.data)
         if min(self.shape, default=0) < 0 or len(content) != math.prod(self.shape) * dtype.itemsize:
             raise ValueError(f"an output of {len(content)} bytes is not one of the shape {list(self.shape)}")
         tensor = np.frombuffer(content, dtype.newbyteorder("<")).reshape(self.shape).astype(dtype)
         if digest(tensor) != self.sha256:
             raise ValueError(f"the output {self.sha256} has another digest")
         return tensor
+
+
+def packed(cells: np.ndarray) -> str:
+    """Marked cells (boolean, of any shape) in row-major order, compressed, in base64."""
+    return base64.b64encode(zlib.compress(np.packbits(cells).tobytes(), 9)).decode()
+
+
+def unpacked(text: str) -> np.ndarray:
+    """The marked cells of :func:`packed`, as bits in a row (uint8): up to seven more than there were cells. Raises ``ValueError``."""
+    content, stream = base64.b64decode(text, validate=True), zlib.decompressobj()
+    try:
+        marked = stream.decompress(content, MOST_MARKS)
+    except zlib.error as error:
+        raise ValueError(f"marked cells that are not compressed: {error}") from error
+    if not marked or not stream.eof:
+        raise ValueError(f"marked cells are none, not complete, or more than {8 * MOST_MARKS}")
+    return np.unpackbits(np.frombuffer(marked, np.uint8))
 
 
 @dataclass
@@ -64,9 +85,9 @@ class RecordedOutputs:
         for sha256, output in outputs.items():
             if sha256 in self.kept or sha256 in self.left_out:
                 continue
-            if output is None or self.size + len(output.data) > MOST_BYTES_IN_ALL:
+            if output is None or self.size + len(output.data) // 2 > MOST_BYTES_IN_ALL:
                 self.left_out.add(sha256)
                 continue
             self.kept.add(sha256)
-            self.size += len(output.data)
+            self.size += len(output.data) // 2
             yield output

@@ -21,7 +21,7 @@ from maxpool_check import inert
 from maxpool_check.files import RECORD_SUFFIXES, STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Entering, Input
-from maxpool_check.results.outputs import StoredOutput
+from maxpool_check.results.outputs import StoredOutput, unpacked
 from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
 
@@ -223,6 +223,8 @@ def _check(line: Line) -> None:
             raise ValueError("the seconds are no time")
         if not all(_fits(cell, line) for cell in line.cells):
             raise ValueError("one of the cells is not a cell of an output")
+        for text in (text for by_sort in line.wrong.values() for text in by_sort.values()):
+            unpacked(text)
     elif isinstance(line, StoredOutput):
         line.tensor()
 

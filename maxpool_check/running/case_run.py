@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.judging.defects import severity_of
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.verdicts import Judgement
@@ -235,6 +236,9 @@ def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
 def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Execution:
     case, variant_result = run.case, run.results[variant]
     outcome = variant_result.outcome
+    severity = None
+    if judgement.kinds:
+        severity = severity_of(judgement.kinds, is_limit=judgement.limit, is_special=judgement.windows.special)
     is_explained = judgement.verdict in REPORTED or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     return Execution(
         target=run.target,
@@ -258,6 +262,9 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         matched=isinstance(outcome, Returned) and outcome.permitted is not None,
         inferred=dict(outcome.outputs) if isinstance(outcome, Inferred) else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
+        severity=severity.value if severity is not None else "",
+        windows={kind: dict(counts) for kind, counts in judgement.windows.counts.items()},
+        wrong={output: dict(cells) for output, cells in judgement.windows.cells.items()},
         cells=judgement.cells,
         differences=judgement.differences,
         shapes=dict(judgement.shapes),

@@ -13,8 +13,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import resolved, shown_by
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, Ledger, is_glob
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.defects import WRONG, Defect, ExpectedDivergence, Severity, is_glob
+from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.results.record import (
     COMPARED,
@@ -83,7 +83,8 @@ class Decisions:
         ]
         expected = resolved(about, plan.corpus.cases)
         self._ledgers = {
-            target.name: Ledger([entry for entry in expected if entry.covers(target)], today) for target in targets
+            target.name: Ledger([entry for entry in expected if entry.covers(target)], today, target.version)
+            for target in targets
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
@@ -91,18 +92,27 @@ class Decisions:
         for name, ledger in self._ledgers.items():
             for execution in results[name].executions:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
-                yield self._explained(case, apply_known(shown, ledger))
+                yield self._reviewed(self._explained(case, apply_known(shown, ledger)))
 
     def _explained(self, case: Case, execution: Execution) -> Execution:
         """The execution with the defect of the catalogue that explains it, if no known defect expects it."""
         if not self._catalogue or execution.known is not None or execution.verdict not in REPORTED:
             return execution
         target, variant = self._targets[execution.target], variant_named(execution.variant)
-        defect = shown_by(self._catalogue, target, _features(case), variant, execution.kinds, execution.opset)
+        defect = shown_by(self._catalogue, target, _features(case), variant, execution)
         if defect is None:
             return execution
         self._explaining[execution.target, defect.id] = defect
         return msgspec.structs.replace(execution, known=defect.id)
+
+    def _reviewed(self, execution: Execution) -> Execution:
+        """The execution with the severity of its known defect, which was reviewed; the windows tell how wrong outputs are."""
+        defect = self._defects.get(execution.known or "") or self._explaining.get(
+            (execution.target, execution.known or "")
+        )
+        if defect is None or {Severity(execution.severity), defect.severity} <= WRONG:
+            return execution
+        return msgspec.structs.replace(execution, severity=defect.severity.value)
 
     def known_entries(
         self, given_up: Collection[str], *, ended_early: bool, corpus: Corpus | None = None
@@ -174,10 +184,21 @@ def apply_known(execution: Execution, ledger: Ledger) -> Execution:
         ledger.compared(execution.case, variant)
     if execution.verdict not in REPORTED:
         return execution
-    known = ledger.known(execution.case, variant, map(DivergenceKind, execution.kinds))
-    status = "changed" if ledger.others(execution.case, variant) else "new"
-    status = "expected" if known else status if execution.verdict in FAULTS else "inconsistent"
-    return msgspec.structs.replace(execution, known=known.defect if known else None, status=status)
+    explanation = ledger.known(execution)
+    if explanation.expected is not None:
+        return msgspec.structs.replace(execution, known=explanation.expected.defect, status="expected")
+    if execution.verdict not in FAULTS:
+        return msgspec.structs.replace(execution, status="inconsistent")
+    if explanation.parts:
+        cells = [cell for cell in execution.cells if cell.kind in explanation.kinds]
+        return msgspec.structs.replace(
+            execution,
+            status="new",
+            explained_by=tuple(dict.fromkeys(part.defect for part in explanation.parts)),
+            unexplained=tuple(sorted(explanation.kinds)),
+            message=str(cells[0]) if cells else execution.message,
+        )
+    return msgspec.structs.replace(execution, status="changed" if ledger.others(execution.case, variant) else "new")
 
 
 def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:

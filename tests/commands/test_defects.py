@@ -172,7 +172,7 @@ def test_a_run_shows_the_defect_before_its_kinds(cli, catalogue, kernel_target):
 @pytest.mark.parametrize(
     ("bound", "words"),
     [
-        ("cases: [small:padded]", "small:padded does not meet the conditions of the defect"),
+        ("cases: [small:padded]", "small:padded does not meet the conditions values: neg-inf of the defect"),
         ("cases: [small:padded]", "small:neg-inf is not expected to show the defect"),
         ("cases: [small:nothing]", "'small:nothing' names no case"),
     ],

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,15 +12,18 @@ from maxpool_check.comparing.gate import Decision, decide
 from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.summary import summarize
 from maxpool_check.comparing.transitions import Incomparable, change, paired, transitions
+from maxpool_check.results.outputs import packed
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
 A, B = {"Y": "a"}, {"Y": "b"}
 
 
-def execution(verdict="conforms", digests=A, *kinds, case="x:a", variant="y-only", target="t", sha="1", size=1):
+def execution(
+    verdict="conforms", digests=A, *kinds, case="x:a", variant="y-only", target="t", sha="1", size=1, wrong=None
+):
     return Execution(
         target=target, case=case, variant=variant, verdict=Verdict(verdict), title="", spec="onnx-22", case_sha256=sha,
-        origin="x.yaml:1", kinds=kinds, digests=digests, size=size,
+        origin="x.yaml:1", kinds=kinds, digests=digests, size=size, wrong=wrong or {},
     )  # fmt: skip
 
 
@@ -110,6 +114,41 @@ def record(*executions, profile=None, targets=("t",), footer=True):
         executions,
         RunFooter(finished="", executions=0, summary={}, known=(), errors=(), exit_code=0) if footer else None,
     )  # fmt: skip
+
+
+def wrong(digest, **by_output):
+    """A wrong execution, whose wrong cells are given as ``f`` for finite, ``s`` for special, by output."""
+    cells = {
+        output: {
+            sort: packed(np.array([each == sort[0] for each in text]))
+            for sort in ("finite", "special")
+            if sort[0] in text
+        }
+        for output, text in by_output.items()
+    }
+    return execution("diverges", {"Y": digest}, "y-not-in-input", wrong=cells)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"Y": "..f."}, {"Y": "..f."}, "changed"),
+        # A right cell that is wrong, also where others were wrong before.
+        ({"Y": "..f."}, {"Y": "..ff"}, "regressed"),
+        ({"Y": "..f."}, {"Y": "..f.", "Indices": "f..."}, "regressed"),
+        ({"Y": "s..."}, {"Y": "s..s"}, "regressed"),
+        ({"Y": "..ff"}, {"Y": "..f."}, "improved"),
+        ({"Y": "ff..", "Indices": "ff.."}, {"Y": "ff.."}, "improved"),
+        # Of cells that became wrong and cells that became right, the worse decide.
+        ({"Y": "ff.."}, {"Y": "f..s"}, "improved"),
+        ({"Y": "fs.."}, {"Y": "f..f"}, "regressed"),
+        ({"Y": "ff.."}, {"Y": "f..f"}, "regressed"),
+        ({"Y": "ff.."}, {"Y": 20 * "f"}, "changed"),
+        ({}, {"Y": "f..."}, "changed"),
+    ],
+)
+def test_the_cells_of_a_wrong_result_decide(old, new, expected):
+    assert change(wrong("1", **old), wrong("2", **new)) == expected
 
 
 def test_variants_are_compared_one_by_one():

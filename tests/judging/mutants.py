@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 HERE = Path(__file__).parent
 TESTS = [str(HERE / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
@@ -246,9 +247,10 @@ def variants_are_judged_alone(judge):
 def known_in_any_kinds(known):
     """Lets an entry expect whatever kinds a case shows."""
 
-    def wrong(self, case, variant, kinds):
-        others = [entry for entry in self.entries if entry.binds(case)]
-        return known(self, case, variant, kinds) or (others[0] if others else None)
+    def wrong(self, execution):
+        others = [entry for entry in self.entries if entry.binds(execution.case)]
+        explanation = known(self, execution)
+        return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
 
     return wrong
 
@@ -257,9 +259,31 @@ def known_in_any_kinds(known):
 def expired_entries_are_known(known):
     """Forgets the date of an entry."""
 
-    def wrong(self, case, variant, kinds):
-        late = [entry for entry in self.entries if entry.expects(case, variant, frozenset(kinds))]
-        return known(self, case, variant, kinds) or (late[0] if late else None)
+    def wrong(self, execution):
+        late = [entry for entry in self.entries if entry.expects(execution, self.version)]
+        explanation = known(self, execution)
+        return explanation if explanation.expected or not late else replace(explanation, expected=late[0])
+
+
+@mutant("known")
+def windows_are_not_looked_at(known):
+    """Lets an entry explain wrong cells in any window."""
+
+    def wrong(self, execution):
+        return known(self, structs.replace(execution, windows={}))
+
+    return wrong
+
+
+@mutant("known")
+def outputs_are_not_looked_at(known):
+    """Lets an entry that was reviewed with other outputs explain these."""
+
+    def wrong(self, execution):
+        entries, self.entries = self.entries, [replace(entry, outputs={}) for entry in self.entries]
+        explanation = known(self, execution)
+        self.entries = entries
+        return explanation
 
     return wrong
 
@@ -267,7 +291,7 @@ def expired_entries_are_known(known):
 def targets():
     """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
     from maxpool_check.judging import comparison, judge
-    from maxpool_check.judging.defects import Ledger
+    from maxpool_check.judging.ledger import Ledger
 
     holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
     return {

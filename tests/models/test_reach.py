@@ -13,7 +13,7 @@ from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.models.analysis import analyse, reaching
 from maxpool_check.models.model_file import read_model
 from maxpool_check.results.details import Processor
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.record import Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named
 from tests.conftest import CASES, shipped
 from tests.models.writing import saved, written
@@ -265,9 +265,16 @@ def test_what_an_older_operator_set_shows_reaches_models_of_such_a_set(node):
         assert bool(found) is expected
 
 
+def execution(kinds, opset=None):
+    return Execution(
+        target="t", case="c", variant="y-only", verdict=Verdict.DIVERGES, title="", spec="onnx-22", case_sha256="", origin="",
+        kinds=tuple(kinds), opset=opset,
+    )  # fmt: skip
+
+
 def shown(node, kinds, *defects, values="neg-inf", variant=Y_ONLY):
     (case,) = [each.case for each in node.cases if each.case.id.endswith(f"alone/{values}")]
-    found = shown_by(defects, target("1.32.0"), Features(case), variant, kinds)
+    found = shown_by(defects, target("1.32.0"), Features(case), variant, execution(kinds))
     return None if found is None else found.id
 
 
@@ -306,7 +313,7 @@ def test_a_defect_of_other_operator_sets_explains_no_execution():
     defects = read_all_defects(shipped().known_files)
 
     def explained(opset):
-        found = shown_by(defects, target("1.31.1"), Features(case), Y_ONLY, ["refuses-valid"], opset)
+        found = shown_by(defects, target("1.31.1"), Features(case), Y_ONLY, execution(["refuses-valid"], opset))
         return found and found.id
 
     assert explained(22) == "ORT-SAME-NEGATIVE-PADS"

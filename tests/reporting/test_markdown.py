@@ -28,7 +28,8 @@ def divergences(count):
         for number in range(count)
     ]  # fmt: skip
     executions = [
-        execution(Verdict.DIVERGES, case=f"many:{entry.id}", known=entry.id, status="expected") for entry in entries
+        execution(Verdict.DIVERGES, case=f"many:{entry.id}", known=entry.id, status="expected", severity=entry.severity)
+        for entry in entries
     ]
     return executions, entries
 

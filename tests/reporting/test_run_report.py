@@ -114,3 +114,31 @@ def test_the_example_of_a_known_defect_shows_the_kinds_that_a_report_names_with_
 def test_a_run_without_executions_says_that_nothing_was_tested():
     assert replace(report_of([]), exit_code=ExitCode.INCOMPLETE).tested.startswith("nothing of 0 cases")
     assert report_of([execution(Verdict.CONFORMS)]).tested == "1 case in 1 execution"
+
+
+FROM_ZERO = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+from scan import seeded
+
+def nothing_found(X, attributes):
+    return seeded(X, attributes, 0, -1)
+
+def first_of_the_plane(X, attributes):
+    return seeded(X, attributes, 0, 0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["nothing_found", "first_of_the_plane"])
+def test_a_kernel_that_starts_from_zero_is_one_finding_with_its_symptoms(cli, tmp_path, kernel):
+    (tmp_path / "kernel.py").write_text(FROM_ZERO.format(folder=str(ROOT / "maxpool_check/evidence/wrong_kernels")))
+    record = tmp_path / "record.jsonl"
+    assert cli("run", CASES, "-t", f"python:{tmp_path}/kernel.py:{kernel}", "--no-known", "-q", "-o", record).code == 1
+    (finding,) = findings(read(record))
+    assert finding.kinds == ("scan-starts-at-zero",)
+    assert len(finding.cases) > 500
+    # Most have other kinds by themselves, down to negative indices where Y is right by chance.
+    assert {"y-pad-value-leak", "indices-outside-window"} <= {kind for each in finding.executions for kind in each.kinds}
+    assert "Symptoms of it" in finding.explanation

@@ -214,7 +214,9 @@ def test_a_known_divergence_is_expected(small, kernel_target):
 def test_each_question_is_held_to_the_kinds_it_can_show(small, kernel_target):
     run = record(small, kernel_target("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
     statuses = {execution.variant: execution.status for execution in run.executions if execution.kinds}
-    assert statuses == {"indices": "changed", "y-only": "expected"}
+    assert statuses == {"indices": "new", "y-only": "expected"}
+    (execution,) = (each for each in run.executions if each.status == "new")
+    assert (execution.explained_by, execution.unexplained) == (("e",), ("indices-sentinel",))
     assert run.footer.exit_code == 1
 
 

@@ -60,7 +60,7 @@ class HeldOutputs:
 
     def __init__(self, outputs: Mapping[str, StoredOutput], *, complete: bool) -> None:
         self._outputs, self._complete = outputs, complete
-        self._size = sum(len(each.data) for each in outputs.values())
+        self._size = sum(len(each.data) // 2 for each in outputs.values())
         self._named: set[str] = set()
         self.left_out: set[str] = set()
 
@@ -93,7 +93,7 @@ class HeldOutputs:
         ):
             return True
         size = expected[name].nbytes
-        return size > MOST_BYTES or self._size + size * 4 // 3 > MOST_BYTES_IN_ALL
+        return size > MOST_BYTES or self._size + size > MOST_BYTES_IN_ALL
 
     @property
     def unnamed(self) -> set[str]:

@@ -1,0 +1,72 @@
+"""Writes the fingerprints of reviewed outputs into the catalogue: ``python -m tests.reviewed_outputs RECORD...``.
+
+An item of ``expect`` needs them where its kinds say neither which cells are wrong nor what comes out, and no ``windows`` say it
+either. The records are those that were reviewed; their versions replace what the items have of them.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from maxpool_check.corpus.collection import defect_files
+from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.editing import EditedFile, on_one_line
+from maxpool_check.judging.defects import fingerprint
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.results.record import REPORTED
+from maxpool_check.results.storage import read
+from tests.conftest import CASES, shipped
+
+
+def needs_outputs(entry, execution):
+    """Whether only its digest tells whether an entry explains an execution."""
+    named = {*entry.windows, *(kind.value for kind in entry.kinds)} & {
+        each.kind for each in execution.causes if each.cells
+    }
+    is_open = any(DESCRIPTIONS[DivergenceKind(kind)].open for kind in execution.kinds)
+    return is_open and bool(execution.windows) and not entry.windows and not named
+
+
+def reviewed(records, defects):
+    """By the places of items in a file, ``(defect, item)``, the fingerprints by version."""
+    found = defaultdict(lambda: defaultdict(set))
+    for record in records:
+        for target in record.header.targets:
+            covering = {
+                (number, item): entry
+                for number, defect in enumerate(defects)
+                for item, entry in enumerate(defect.expected)
+                if entry.covers(target)
+            }
+            for execution in record.executions if covering else ():
+                if execution.target != target.name or execution.verdict not in REPORTED:
+                    continue
+                for place, entry in covering.items():
+                    # The version "" has no fingerprints yet.
+                    if entry.expects(execution, "") and needs_outputs(entry, execution):
+                        found[place][target.version].add(fingerprint(execution))
+    return found
+
+
+def main(paths):
+    records = [read(Path(path)) for path in paths]
+    for path in defect_files(CASES):
+        defects = with_cases(read_defects(path), shipped().cases)
+        found = reviewed(records, defects)
+        if not found:
+            continue
+        file = EditedFile(path, "defects: []\n")
+        for (number, item), by_version in found.items():
+            fields = file.data["defects"][number]["expect"][item]
+            new = {version: on_one_line(sorted(digests)) for version, digests in by_version.items()}
+            outputs = {**fields.get("outputs", {}), **new}
+            fields["outputs"] = {version: outputs[version] for version in sorted(outputs)}
+        count = sum(len(digests) for by_version in found.values() for digests in by_version.values())
+        print(f"{path.name}: {count} outputs in {len(found)} items")
+        if not file.replace(lambda new: bool(read_defects(new))):
+            raise SystemExit(f"{path} cannot be written")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
