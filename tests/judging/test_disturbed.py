@@ -144,13 +144,11 @@ def taken(decisions, run):
 
 
 @pytest.mark.network
-@pytest.mark.slow
 def test_the_release_as_it_is_has_nothing_new(runs):
     assert statuses(runs) == (Counter(), [])
 
 
 @pytest.mark.network
-@pytest.mark.slow
 @pytest.mark.parametrize("other", [index_of_the_plane, index_of_another_plane, value], ids=lambda other: other.__name__)
 def test_no_known_defect_hides_another_fault_of_the_same_result(runs, other):
     known, hidden = statuses(runs, other)

@@ -8,10 +8,12 @@ import pytest
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import markdown
+from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tallies import ResultGroup, Tally
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
+from tests.conftest import CASES, ROOT
 from tests.report_matrix import RECORDS, name_of, record_at
 from tests.reporting.test_golden import GOLDEN
 
@@ -130,7 +132,6 @@ def first_of_the_plane(X, attributes):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["nothing_found", "first_of_the_plane"])
 def test_a_kernel_that_starts_from_zero_is_one_finding_with_its_symptoms(cli, tmp_path, kernel):
     (tmp_path / "kernel.py").write_text(FROM_ZERO.format(folder=str(ROOT / "maxpool_check/evidence/wrong_kernels")))
@@ -139,6 +140,6 @@ def test_a_kernel_that_starts_from_zero_is_one_finding_with_its_symptoms(cli, tm
     (finding,) = findings(read(record))
     assert finding.kinds == ("scan-starts-at-zero",)
     assert len(finding.cases) > 500
-    # Most have other kinds by themselves, down to negative indices where Y is right by chance.
-    assert {"y-pad-value-leak", "indices-outside-window"} <= {kind for each in finding.executions for kind in each.kinds}
+    # Results of few wrong cells have the kinds of these cells.
+    assert {"y-pad-value-leak", "y-not-in-input"} <= {kind for each in finding.executions for kind in each.kinds}
     assert "Symptoms of it" in finding.explanation
