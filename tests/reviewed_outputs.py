@@ -25,7 +25,7 @@ def needs_outputs(entry, execution):
         each.kind for each in execution.causes if each.cells
     }
     is_open = any(DESCRIPTIONS[DivergenceKind(kind)].open for kind in execution.kinds)
-    return is_open and bool(execution.windows) and not entry.windows and not named
+    return is_open and bool(execution.windows) and not named and (not entry.windows or "nan" in entry.windows)
 
 
 def reviewed(records, defects):

@@ -188,9 +188,12 @@ class ExpectedDivergence:
         kinds, cells = {kind.value: kind for kind in self.kinds}, wrong_cells(execution)
         given = {each.output for each in execution.causes if each.cells and each.kind in self.windows | kinds.keys()}
         is_open = any(kind in kinds and DESCRIPTIONS[kinds[kind]].open for kind, _ in cells)
-        needs_review = is_open and not self.windows and not given and version in self.outputs
-        if needs_review and fingerprint(execution) not in self.outputs[version]:
-            return cells
+        if is_open and not given and (not self.windows or "nan" in self.windows):
+            # What comes out is not said: the outputs must be those that were reviewed, if there were any of the case.
+            own = fingerprint(execution)
+            reviewed = {each for each in self.outputs.get(version, ()) if each[:6] == own[:6]}
+            if reviewed and own not in reviewed:
+                return cells
 
         def is_explained(kind: str, held: str) -> bool:
             if None in given or (given and _OUTPUTS.get(kind) in given):
@@ -259,6 +262,6 @@ def wrong_cells(execution: Execution) -> frozenset[tuple[str, str]]:
 
 
 def fingerprint(execution: Execution) -> str:
-    """The first 12 digits of the SHA-256 of a case and the digests of the outputs."""
+    """Six digits of the SHA-256 of the id of the case, and six of that of the digests of the outputs."""
     outputs = " ".join(f"{name}={digest}" for name, digest in sorted(execution.digests.items()))
-    return hashlib.sha256(f"{execution.case} {outputs}".encode()).hexdigest()[:12]
+    return "".join(hashlib.sha256(text.encode()).hexdigest()[:6] for text in (execution.case, outputs))

@@ -51,8 +51,9 @@ def index_of_another_plane(oracle, at, outputs):
 
 
 def value(oracle, at, outputs):
-    Y = outputs["Y"][at]
-    yield from (("Y", other) for other in (Y + 1, Y - 1, Y * 2, Y.dtype.type(3), Y.dtype.type(5)))
+    if "Y" in outputs:
+        Y = outputs["Y"][at]
+        yield from (("Y", other) for other in (Y + 1, Y - 1, Y * 2, Y.dtype.type(3), Y.dtype.type(5)))
 
 
 def right_cells(oracle, outputs):
