@@ -68,7 +68,7 @@ def _severity(execution: Execution) -> Severity:
     return severity_of(kinds, is_limit=execution.limit) if kinds else Severity.WRONG_ON_FINITE
 
 
-_OUTPUTS = {kind.value: kind.output for kind in DivergenceKind}
+OUTPUTS = {kind.value: kind.output for kind in DivergenceKind}
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class ExpectedDivergence:
                 return cells
 
         def is_explained(kind: str, held: str) -> bool:
-            if None in given or (given and _OUTPUTS.get(kind) in given):
+            if None in given or (given and OUTPUTS.get(kind) in given):
                 return True
             anywhere = not self.windows or (kind in kinds and not DESCRIPTIONS[kinds[kind]].open)
             return kind in kinds and (anywhere or bool(self.windows & {*held.split()}))

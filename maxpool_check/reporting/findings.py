@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
-from maxpool_check.judging.defects import Severity, worst, wrong_cells
+from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.judging.window_contents import ZERO
@@ -23,8 +23,6 @@ _NOTICES = {
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
-
-_OUTPUT = {kind.value: kind.output for kind in DivergenceKind}
 
 _MOST_POSSIBLE = 3
 """A sentence names so many mistakes of which one is the cause, and so many symptoms."""
@@ -291,7 +289,7 @@ def _explains_all(mistake: str, execution: Execution) -> bool:
     starts_at_zero = mistake == DivergenceKind.SCAN_STARTS_AT_ZERO.value
     cells = wrong_cells(execution)
     return bool(cells) and all(
-        None in outputs or _OUTPUT.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())
+        None in outputs or OUTPUTS.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())
         for kind, held in cells
     )
 

@@ -17,9 +17,6 @@ MOST_BYTES = 2**19
 MOST_BYTES_IN_ALL = 64 * 2**20
 """How much a record holds of outputs; of what comes after that it has the digests alone."""
 
-MOST_MARKS = 2**24
-"""How many bytes the marks of cells in a record may have."""
-
 
 class StoredOutput(msgspec.Struct, frozen=True, kw_only=True, tag="output"):
     """An output that differs from the reference's. The executions that returned it name it by its digest.
@@ -64,11 +61,11 @@ def unpacked(text: str) -> np.ndarray:
     """The marked cells of :func:`packed`, as bits in a row (uint8): up to seven more than there were cells. Raises ``ValueError``."""
     content, stream = base64.b64decode(text, validate=True), zlib.decompressobj()
     try:
-        marked = stream.decompress(content, MOST_MARKS)
+        marked = stream.decompress(content, MOST_BYTES_IN_ALL)
     except zlib.error as error:
         raise ValueError(f"marked cells that are not compressed: {error}") from error
     if not marked or not stream.eof:
-        raise ValueError(f"marked cells are none, not complete, or more than {8 * MOST_MARKS}")
+        raise ValueError(f"marked cells are none, not complete, or more than {8 * MOST_BYTES_IN_ALL}")
     return np.unpackbits(np.frombuffer(marked, np.uint8))
 
 
