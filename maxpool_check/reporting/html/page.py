@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "templates"
 
 
-Filters = Mapping[str, Callable[[Any], str]]
+Filters = Mapping[str, Callable[[Any], Any]]
 """Functions that the templates of a site call by name beside those of every page."""
 
 

@@ -1,0 +1,219 @@
+"""What a report consists of: headings, paragraphs, tables, findings and a few more blocks, made once from results.
+
+A view makes blocks; the modules of :mod:`maxpool_check.reporting.writers` write them to a terminal, as Markdown and as HTML. All text in
+blocks is foreign: the writers make it inert, nothing else does. A terminal leaves out what is folded, unless it is asked for everything.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from maxpool_check.reporting.windows import Drawing
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of text on one line.
+
+    ``tone`` is ``good``, ``bad``, ``known``, ``dim`` or a severity; ``href`` is a relative address, an anchor of the same page, or an
+    address of the web, and stands in HTML and Markdown alone.
+    """
+
+    text: str
+    code: bool = False
+    strong: bool = False
+    tone: str = ""
+    href: str = ""
+
+
+Inline = str | Span | Sequence[str | Span]
+"""Text of one line, of which parts may be code, strong, coloured or links."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of level 1 (the title of the report) to 4."""
+
+    level: int
+    text: Inline
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a report: a word such as ``BLOCK``, and a sentence. ``tone`` is ``good``, ``known`` or ``bad``."""
+
+    word: str
+    sentence: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph; with the tone ``problem``, what is wrong with the run itself."""
+
+    text: Inline
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    items: Sequence[Inline]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with what they are; a name may occur several times."""
+
+    pairs: Sequence[tuple[str, Inline]]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines as they are, such as a message or a tensor. ``label`` says what they are to those who do not see the page."""
+
+    lines: Sequence[str]
+    label: str = "Lines"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line to repeat something, and what it does."""
+
+    text: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. ``right`` are the columns of numbers; ``bar`` is a column of numbers that a page draws as bars, too.
+
+    ``name`` is the class of the table in HTML (``overview``: its rows follow the findings that the filters show; ``rows``: a case each).
+    ``data`` are the values of each row that filters look at.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Inline]]
+    right: frozenset[int] = frozenset()
+    bar: int | None = None
+    label: str = "Table"
+    name: str = ""
+    data: Sequence[Mapping[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Names:
+    """Cases by file: the names of its cases by the name of each file."""
+
+    files: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The window of a wrong cell, drawn."""
+
+    drawing: Drawing
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars over releases or targets: a value for each label and series. Where nothing is drawn, it is a table."""
+
+    labels: Sequence[str]
+    series: Mapping[str, Sequence[int]]
+    label: str
+
+    def as_table(self) -> Table:
+        """The same numbers."""
+        rows = [[name, *map(str, values)] for name, values in self.series.items()]
+        return Table(["executions", *self.labels], rows, frozenset(range(1, len(self.labels) + 1)), label=self.label)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that a reader opens; ``name`` is the class of the element in HTML (``cases``, ``rules``, ``issue``)."""
+
+    summary: Inline
+    blocks: Sequence["Block"]
+    name: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong, or has changed: what filters show and hide, and keys go through.
+
+    ``badges`` stand under the title, each with its tone. ``data`` are the values that filters look at: ``target``, ``severity``,
+    ``kinds`` (separated by blanks) and so on.
+    """
+
+    anchor: str
+    title: Inline
+    badges: Sequence[Span]
+    about: Inline
+    blocks: Sequence["Block"]
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """The values of each filter over the findings of a page; nothing elsewhere. ``noun`` is what findings are here."""
+
+    choices: Mapping[str, Sequence[str]]
+    noun: str = "findings"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with a heading, which a page lists in its navigation, with a number where there is one."""
+
+    title: Inline
+    blocks: Sequence["Block"]
+    anchor: str = ""
+    short: str = ""
+    number: int | None = None
+
+
+Block = (
+    Heading
+    | Verdict
+    | Paragraph
+    | Bullets
+    | Facts
+    | Lines
+    | Command
+    | Table
+    | Names
+    | Picture
+    | Chart
+    | Folded
+    | Finding
+    | Filters
+    | Section
+)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report: what kind it is (``MaxPool gate``), its title, what stands above the sections, and all others."""
+
+    kicker: str
+    title: str
+    head: Sequence[Block]
+    blocks: Sequence[Block]
+
+
+def spans(text: Inline) -> Iterator[Span]:
+    """The pieces of a text."""
+    for part in [text] if isinstance(text, (str, Span)) else text:
+        yield part if isinstance(part, Span) else Span(part)
+
+
+def plain(text: Inline) -> str:
+    """A text without its marks."""
+    return "".join(span.text for span in spans(text))
+
+
+def slug(text: str) -> str:
+    """The text as an id of an element, or as the name of a file: letters, digits, dots, hyphens and underscores."""
+    return "".join(char if char.isascii() and (char.isalnum() or char in ".-_") else "-" for char in text)

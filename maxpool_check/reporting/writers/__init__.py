@@ -1,0 +1,1 @@
+"""Writers of blocks: a terminal, Markdown and HTML."""

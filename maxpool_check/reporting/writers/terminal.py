@@ -1,0 +1,176 @@
+"""Blocks on a terminal."""
+
+import contextlib
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from typing import TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table as RichTable
+
+from maxpool_check import inert
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Document, Inline, plain, spans
+
+_STYLES = {"good": "green", "bad": "red", "known": "yellow", "problem": "bold red", "dim": "dim"}
+_NARROW = 72
+"""Columns in which a table of four columns of text is unreadable: its rows are lines there."""
+
+
+@contextlib.contextmanager
+def terminal(file: TextIO, width: int, color: bool = False) -> Iterator[Console]:
+    """A console whose output is written to a file at the end, without blanks at the ends of lines.
+
+    What it prints of others is :func:`styled`.
+    """
+    buffer = io.StringIO()
+    yield Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False)
+    # A long text is broken anywhere.
+    file.write(inert.no_command("\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))))
+
+
+def styled(text: str) -> str:
+    """One line of foreign text, in rich's markup."""
+    return escape(inert.line(text))
+
+
+def write(document: Document, file: TextIO, width: int = 100, *, color: bool = False, everything: bool = False) -> None:
+    """Write a report for a terminal; with ``everything``, what is folded too."""
+    with terminal(file, width, color) as console:
+        write_blocks(console, [*document.head, *document.blocks], everything)
+
+
+def write_blocks(console: Console, all_blocks: Iterable[Block], everything: bool = False, indent: int = 0) -> None:
+    """Print blocks to a console, ``indent`` columns from the left."""
+    for block in all_blocks:
+        _Writer(console, everything, indent).write(block)
+
+
+def _marked(text: Inline) -> str:
+    pieces = []
+    for span in spans(text):
+        style = " ".join(filter(None, ["bold" if span.strong else "", _STYLES.get(span.tone, "")]))
+        pieces.append(f"[{style}]{styled(span.text)}[/]" if style else styled(span.text))
+    return "".join(pieces)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Prints blocks ``indent`` columns from the left; with ``everything``, what is folded too."""
+
+    console: Console
+    everything: bool = False
+    indent: int = 0
+
+    def _say(self, text: str, more: int = 0) -> None:
+        self.console.print(Padding(text, (0, 0, 0, self.indent + more), expand=False))
+
+    def _as_it_is(self, lines: Iterable[str], more: int) -> None:
+        for line in lines:
+            self.console.print(" " * (self.indent + more) + escape(inert.block(line)), soft_wrap=True)
+
+    def _inner(self, inner: Iterable[Block], more: int) -> None:
+        write_blocks(self.console, inner, self.everything, self.indent + more)
+
+    @singledispatchmethod
+    def write(self, block: Block) -> None:
+        raise TypeError(f"no block: {block!r}")
+
+    @write.register
+    def _(self, _block: blocks.Filters) -> None:
+        pass
+
+    @write.register
+    def _(self, block: blocks.Heading) -> None:
+        self._say(f"[bold]{_marked(block.text)}[/]")
+
+    @write.register
+    def _(self, block: blocks.Verdict) -> None:
+        self._say(f"[bold {_STYLES.get(block.tone, '')}]{styled(block.word)}[/]  {styled(block.sentence)}")
+
+    @write.register
+    def _(self, block: blocks.Paragraph) -> None:
+        style = _STYLES.get(block.tone, "")
+        self._say(f"[{style}]{_marked(block.text)}[/]" if style else _marked(block.text))
+
+    @write.register
+    def _(self, block: blocks.Bullets) -> None:
+        for item in block.items:
+            self._say(_marked(item), 2)
+
+    @write.register
+    def _(self, block: blocks.Facts) -> None:
+        for name, value in block.pairs:
+            self._say(f"[dim]{styled(name)}:[/] {_marked(value)}")
+
+    @write.register
+    def _(self, block: blocks.Lines) -> None:
+        self._as_it_is(block.lines, 2)
+
+    @write.register
+    def _(self, block: blocks.Command) -> None:
+        self.console.print(" " * self.indent + f"[dim]{styled(block.text)}[/]", soft_wrap=True)
+
+    @write.register
+    def _(self, block: blocks.Names) -> None:
+        for name, cases in block.files.items():
+            self._say(styled(f"{name}: {', '.join(cases)}"), 2)
+
+    @write.register
+    def _(self, block: blocks.Picture) -> None:
+        drawing = block.drawing
+        self._as_it_is([f"Window of {drawing.place}: {drawing.window}", *(f"  {line}" for line in drawing.lines)], 2)
+
+    @write.register
+    def _(self, block: blocks.Chart) -> None:
+        self.write(block.as_table())
+
+    @write.register
+    def _(self, block: blocks.Folded) -> None:
+        self._say(_marked(block.summary))
+        self._inner(block.blocks if self.everything else (), 2)
+
+    @write.register
+    def _(self, block: blocks.Finding) -> None:
+        words = "  ".join(_marked(badge) for badge in block.badges)
+        self._say(f"{words}  [bold]{_marked(block.title)}[/]  {_marked(block.about)}")
+        self._inner(block.blocks, 2)
+        self.console.print()
+
+    @write.register
+    def _(self, block: blocks.Section) -> None:
+        self._say(f"[bold]{_marked(block.title)}[/]")
+        self._inner(block.blocks, 0)
+        self.console.print()
+
+    @write.register
+    def _(self, block: blocks.Table) -> None:
+        """A table, or where it does not fit into the width a line for each row, so that no number is cut off."""
+        widths = [
+            max((len(plain(row[column])) for row in block.rows), default=0) for column in range(len(block.headings))
+        ]
+        texts = [width for column, width in enumerate(widths) if column not in block.right]
+        fixed = sum(max(widths[column], len(block.headings[column])) + 2 for column in block.right)
+        if fixed + sum(min(width, 16) + 2 for width in texts) > self.console.width - self.indent or (
+            self.console.width < _NARROW and len(texts) > 3
+        ):
+            for row in block.rows:
+                words = ", ".join(
+                    f"{heading} {plain(cell)}".strip() if column else plain(cell)
+                    for column, (heading, cell) in enumerate(zip(block.headings, row, strict=True))
+                )
+                self.console.print(Padding(styled(words), (0, 0, 0, self.indent), expand=False))
+            return
+        table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(block.headings))
+        for number, heading in enumerate(block.headings):
+            is_number = number in block.right
+            table.add_column(
+                styled(heading), overflow="fold", justify="right" if is_number else "left", no_wrap=is_number
+            )
+        for row in block.rows:
+            table.add_row(*map(_marked, row))
+        self.console.print(Padding(table, (0, 0, 0, self.indent), expand=False))
