@@ -195,12 +195,16 @@ Block = (
 
 @dataclass(frozen=True)
 class Document:
-    """A report: what kind it is (``MaxPool gate``), its title, what stands above the sections, and all others."""
+    """A report: what kind it is (``MaxPool gate``), its title, what stands above the sections, and all others.
+
+    ``following`` are command lines to go on with, which a terminal shows at its end.
+    """
 
     kicker: str
     title: str
     head: Sequence[Block]
     blocks: Sequence[Block]
+    following: Sequence[str] = ()
 
 
 def spans(text: Inline) -> Iterator[Span]:

@@ -39,9 +39,16 @@ def styled(text: str) -> str:
 
 
 def write(document: Document, file: TextIO, width: int = 100, *, color: bool = False, everything: bool = False) -> None:
-    """Write a report for a terminal; with ``everything``, what is folded too."""
+    """Write a report for a terminal; with ``everything``, what is folded too.
+
+    The verdict is the last line but for what can be done next: there one looks first.
+    """
+    verdicts = [block for block in document.head if isinstance(block, blocks.Verdict)]
+    head = [block for block in document.head if block not in verdicts]
     with terminal(file, width, color) as console:
-        write_blocks(console, [*document.head, *document.blocks], everything)
+        write_blocks(console, [*head, *document.blocks, *verdicts], everything)
+        for line in document.following:
+            console.print(f"Next: {styled(line)}", soft_wrap=True)
 
 
 def write_blocks(console: Console, all_blocks: Iterable[Block], everything: bool = False, indent: int = 0) -> None:
@@ -90,7 +97,8 @@ class _Writer:
 
     @write.register
     def _(self, block: blocks.Verdict) -> None:
-        self._say(f"[bold {_STYLES.get(block.tone, '')}]{styled(block.word)}[/]  {styled(block.sentence)}")
+        style = f"bold {_STYLES.get(block.tone, '')}"
+        self.console.print(f"[{style}]{styled(block.word)}[/]  {styled(block.sentence)}", soft_wrap=True)
 
     @write.register
     def _(self, block: blocks.Paragraph) -> None:
@@ -162,6 +170,7 @@ class _Writer:
                 words = ", ".join(
                     f"{heading} {plain(cell)}".strip() if column else plain(cell)
                     for column, (heading, cell) in enumerate(zip(block.headings, row, strict=True))
+                    if plain(cell)
                 )
                 self.console.print(Padding(styled(words), (0, 0, 0, self.indent), expand=False))
             return
