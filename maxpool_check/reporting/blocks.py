@@ -4,10 +4,11 @@ A view makes blocks; the modules of :mod:`maxpool_check.reporting.writers` write
 blocks is foreign: the writers make it inert, nothing else does. A terminal leaves out what is folded, unless it is asked for everything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maxpool_check.reporting.windows import Drawing
+from maxpool_check.reporting.executions import ExecutionView
 
 
 @dataclass(frozen=True)
@@ -101,18 +102,50 @@ class Table:
     data: Sequence[Mapping[str, str]] = ()
 
 
-@dataclass(frozen=True)
 class Names:
-    """Cases by file: the names of its cases by the name of each file."""
+    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
 
-    files: Mapping[str, Sequence[str]]
+    most = 5000
+    """So many cases are listed by name."""
+
+    def __init__(self, cases: Iterable[str] = ()) -> None:
+        self.count = 0
+        self._numbers: Counter[str] = Counter()
+        self._names: dict[str, list[str]] = defaultdict(list)
+        for case in cases:
+            self.add(case)
+
+    def add(self, case: str) -> None:
+        """Add a case, ``FILE:NAME``."""
+        file, _, name = case.rpartition(":")
+        self.count += 1
+        self._numbers[file] += 1
+        if self.count <= self.most:
+            self._names[file].append(name)
+        else:
+            self._names.clear()
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Each file with the names of its cases, or their number."""
+        return [
+            (file, ", ".join(self._names.get(file, [])) or str(number))
+            for file, number in sorted(self._numbers.items())
+        ]
 
 
 @dataclass(frozen=True)
-class Picture:
-    """The window of a wrong cell, drawn."""
+class Evidence:
+    """An execution: what was executed, X around the window of a wrong cell, drawn, its wrong cells or shapes, or its message.
 
-    drawing: Drawing
+    ``about`` says of whom it is, as in ``indices, y-only: diverges``. Without ``settings``, what is wrong alone: what was executed
+    stands above. ``most`` lines are written where they are text.
+    """
+
+    view: ExecutionView
+    about: Inline = ""
+    settings: bool = True
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -143,7 +176,7 @@ class Folded:
 class Finding:
     """Something that is wrong, or has changed: what filters show and hide, and keys go through.
 
-    ``badges`` stand under the title, each with its tone. ``data`` are the values that filters look at: ``target``, ``severity``,
+    ``badges`` stand under the title, each with its tone; on a terminal, the first in front of it. ``data`` are the values that filters look at: ``target``, ``severity``,
     ``kinds`` (separated by blanks) and so on.
     """
 
@@ -184,7 +217,7 @@ Block = (
     | Command
     | Table
     | Names
-    | Picture
+    | Evidence
     | Chart
     | Folded
     | Finding

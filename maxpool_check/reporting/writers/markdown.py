@@ -83,13 +83,15 @@ class _Writer:
     @block.register
     def _(self, block: blocks.Names) -> str:
         return markup.bullets(
-            markup.wrapped(f"{markup.code(name)}: {markup.escaped(', '.join(cases))}")
-            for name, cases in block.files.items()
+            markup.wrapped(f"{markup.code(name)}: {markup.escaped(cases)}") for name, cases in block.files
         )
 
     @block.register
-    def _(self, block: blocks.Picture) -> str:
-        return markup.fenced([f"Window of {block.drawing.place}: {block.drawing.window}", *block.drawing.lines])
+    def _(self, block: blocks.Evidence) -> str:
+        lines = block.view.lines(block.settings)
+        if block.most is not None:
+            lines = markup.clipped(lines, block.most)
+        return markup.joined([markup.wrapped(inline(block.about)), markup.fenced(lines)])
 
     @block.register
     def _(self, block: blocks.Chart) -> str:

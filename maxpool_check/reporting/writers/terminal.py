@@ -125,13 +125,14 @@ class _Writer:
 
     @write.register
     def _(self, block: blocks.Names) -> None:
-        for name, cases in block.files.items():
-            self._say(styled(f"{name}: {', '.join(cases)}"), 2)
+        for name, cases in block.files:
+            self._say(styled(f"{name}: {cases}"), 2)
 
     @write.register
-    def _(self, block: blocks.Picture) -> None:
-        drawing = block.drawing
-        self._as_it_is([f"Window of {drawing.place}: {drawing.window}", *(f"  {line}" for line in drawing.lines)], 2)
+    def _(self, block: blocks.Evidence) -> None:
+        if plain(block.about):
+            self._say(_marked(block.about))
+        self._as_it_is(block.view.lines(block.settings), 2)
 
     @write.register
     def _(self, block: blocks.Chart) -> None:
@@ -144,8 +145,9 @@ class _Writer:
 
     @write.register
     def _(self, block: blocks.Finding) -> None:
-        words = "  ".join(_marked(badge) for badge in block.badges)
-        self._say(f"{words}  [bold]{_marked(block.title)}[/]  {_marked(block.about)}")
+        first, *others = map(_marked, block.badges)
+        behind = f" ({', '.join(others)})" if others else ""
+        self._say(f"[bold]{first}  {_marked(block.title)}[/]  {_marked(block.about)}{behind}")
         self._inner(block.blocks, 2)
         self.console.print()
 

@@ -1,0 +1,328 @@
+"""Tensors and windows as text: planes of a tensor, and X around a window, with the taps, the padding, and the cell of each side."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.results.details import Cell, Input
+from maxpool_check.results.record import Execution
+from maxpool_check.words import plural
+
+Coordinates = tuple[int, ...]
+
+LEGEND = "[ ] a tap of the window, ~ padding, = chosen by the reference, ! the cell of the target"
+"""What the marks of a drawing mean. The target's cell is the one that its index names, or that has the value it returned."""
+
+_MOST_POSITIONS = 14
+"""The most positions of an axis that are drawn."""
+
+_AROUND = 2
+"""The positions on each side of the window that are drawn of a longer axis."""
+
+_MOST_OF_TARGET = 4
+"""Cells with the value that the target returned are marked if there are no more than these."""
+
+_MOST_PLANES = 8
+"""Of a window over three axes or more."""
+
+
+def coordinates(at: Sequence[object]) -> str:
+    """``[0, 0, 1, 2]``."""
+    return f"[{', '.join(map(str, at))}]"
+
+
+def window_text(window: Sequence[Sequence[int]]) -> str:
+    """The window's positions on each spatial axis, ``rows 0-1, column 2`` in two dimensions."""
+    if not all(window):
+        return "the padding alone"
+    texts = []
+    for taps in window:
+        is_range = len(taps) > 1 and list(taps) == list(range(taps[0], taps[0] + len(taps)))
+        texts.append(f"{taps[0]}-{taps[-1]}" if is_range else " ".join(map(str, taps)))
+    if len(window) > 2:
+        return ", ".join(f"D{number} {text}" for number, text in enumerate(texts, 1))
+    names = ["position"] if len(window) == 1 else ["row", "column"]
+    return ", ".join(
+        f"{name}{'s' if len(taps) > 1 else ''} {text}" for name, taps, text in zip(names, window, texts, strict=True)
+    )
+
+
+def planes(values: Sequence[str], shape: Sequence[int], layout: Layout = Layout.CHANNELS_FIRST) -> list[str]:
+    """The lines of a tensor, plane by plane (the last two spatial axes).
+
+    Cells are aligned within a plane; a plane of a larger tensor has a heading with its coordinates.
+    """
+    if not values:
+        return ["(empty)"]
+    if len(values) != math.prod(shape):
+        return [" ".join(values)]
+    axes = list(range(len(shape)))
+    if layout is not Layout.CHANNELS_FIRST and len(shape) > 2:
+        axes = [*axes[: layout is Layout.CHANNELS_LAST], axes[-1], *axes[layout is Layout.CHANNELS_LAST : -1]]
+    cells = np.array(values, object).reshape(tuple(shape)).transpose(axes)
+    lines = []
+    for outer in np.ndindex(cells.shape[:-2]):
+        if math.prod(cells.shape[:-2]) > 1:
+            at = dict(zip(axes, outer, strict=False))
+            lines.append(coordinates([at.get(axis, ":") for axis in range(len(shape))]))
+        rows = np.atleast_2d(cells[outer])
+        widths = [max(map(len, column)) for column in rows.T]
+        lines += [" " + "   ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
+    return lines
+
+
+def described(
+    name: str, tensor: np.ndarray, layout: Layout = Layout.CHANNELS_FIRST, missing: np.ndarray | None = None
+) -> list[str]:
+    """The lines of a tensor, with its name, dtype and shape; ``missing`` marks the cells without a value."""
+    no_value = np.zeros(tensor.size, bool) if missing is None else missing.reshape(-1)
+    texts = ["-" if no else str(value) for value, no in zip(tensor.reshape(-1), no_value, strict=True)]
+    lines = planes(texts, tensor.shape, layout)
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}" for line in lines)]
+
+
+@dataclass(frozen=True)
+class DrawnCell:
+    """A position of a plane of X, or in its padding; ``value`` is empty in the padding and ``...`` where it is not known."""
+
+    value: str
+    is_tap: bool
+    is_padding: bool
+    is_chosen: bool
+    is_target: bool
+
+    @property
+    def marks(self) -> str:
+        """``=`` where the reference chose it, ``!`` where the target did."""
+        return ("=" if self.is_chosen else "") + ("!" if self.is_target else "")
+
+    @property
+    def text(self) -> str:
+        """The value with its marks, a tap in brackets."""
+        value = "~" if self.is_padding else self.value
+        return f"{self.marks}[{value}]" if self.is_tap else f"{self.marks}{value} "
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane of X around the window, the last two spatial axes: the positions on them, and the cells row by row.
+
+    A tensor of one spatial axis has one row without a label.
+    """
+
+    heading: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[DrawnCell, ...], ...]
+
+    @property
+    def width(self) -> int:
+        """The characters of the longest value or label of a column."""
+        return max(len(text) for text in (*self.columns, *(cell.value for row in self.cells for cell in row)))
+
+    @property
+    def table(self) -> list[list[str]]:
+        """The rows of the plane as texts of the same widths in each column: the positions on both axes first."""
+        rows = [
+            ["", *(f"{column} " for column in self.columns)],
+            *([label, *(cell.text for cell in row)] for label, row in zip(self.rows, self.cells, strict=True)),
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return [[text.rjust(width) for text, width in zip(row, widths, strict=True)] for row in rows]
+
+    @property
+    def lines(self) -> list[str]:
+        """The plane as text."""
+        return [" ".join(row).rstrip() for row in self.table]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The planes of X around the window of the output cell at ``at``, and the wrong cells of the outputs there.
+
+    ``planes`` is empty where the record does not hold the values of the window, and where the window lies in the padding. Of a
+    tensor whose values it does not hold, the window alone is drawn. ``left_out`` is the number of its other planes.
+    """
+
+    at: Coordinates
+    window: str
+    planes: tuple[Plane, ...]
+    cells: tuple[Cell, ...] = ()
+    left_out: int = 0
+
+    @property
+    def place(self) -> str:
+        """The coordinates in the outputs."""
+        return coordinates(self.at)
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether there is more than taps, so that it needs the legend."""
+        cells = (cell for plane in self.planes for row in plane.cells for cell in row)
+        return any(cell.marks or cell.is_padding for cell in cells)
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether each plane needs its coordinates: there are several, or X has more axes."""
+        return len(self.planes) > 1 or any(":" in plane.heading for plane in self.planes)
+
+    @property
+    def lines(self) -> list[str]:
+        """The planes as text."""
+        lines = [line for plane in self.planes for line in ([plane.heading] * self.has_headings + plane.lines)]
+        return lines + ([f"({plural(self.left_out, 'more plane')})"] if self.left_out else [])
+
+
+def drawings(execution: Execution) -> list[Drawing]:
+    """The wrong cells of an execution that its record shows, those of Y and Indices at one place together."""
+    by_place: dict[Coordinates, list[Cell]] = {}
+    for cell in execution.cells:
+        by_place.setdefault(cell.at, []).append(cell)
+    return [
+        Drawing(at, window_text(cells[0].window), tuple(_recorded(execution, cells)), tuple(cells))
+        for at, cells in by_place.items()
+    ]
+
+
+def oracle_drawing(oracle: Oracle, at: Coordinates, of_target: Sequence[Coordinates] = ()) -> Drawing:
+    """The window of an output cell at coordinates N x C x D1 x ... x Dn; ``of_target`` are the cells that the target names."""
+    layout, axes = oracle.pooling.layout, list(zip(oracle.pooling.geometry, at[2:], strict=True))
+    taps = [range(axis.start(i), axis.start(i) + axis.kernel * axis.dilation, axis.dilation) for axis, i in axes]
+    number = int(oracle.choices[0][at])
+    chosen = [tuple(map(int, np.unravel_index(number, oracle.core.shape)))] if number >= 0 else []
+    window = _Window(
+        layout, oracle.core.shape, at[:2], taps, lambda cell: str(oracle.core[cell]), chosen, list(of_target)
+    )
+    every = list(window.planes(everything=True))
+    text = window_text([axis.window(i) for axis, i in axes])
+    return Drawing(layout.arranged(at), text, tuple(every[:_MOST_PLANES]), (), max(0, len(every) - _MOST_PLANES))
+
+
+def core_coordinates(at: Sequence[int], layout: Layout) -> Coordinates:
+    """The coordinates of a cell in a layout, as N x C x D1 x ... x Dn."""
+    sizes = layout.sizes(at)
+    return (0, *sizes[1:]) if layout is Layout.IMAGE else sizes
+
+
+def _recorded(execution: Execution, cells: Sequence[Cell]) -> Iterator[Plane]:
+    """The planes with the cells of both sides, or the first one of the window."""
+    data, layout, first = execution.input, execution.layout, cells[0]
+    if data is None or not all(first.window):
+        return
+    channel = core_coordinates(first.at, layout)[:2]
+    known = _known_values(data, layout, first, channel)
+    if not known:
+        return
+    named = [core_coordinates(cell.got_cell, layout) for cell in cells if cell.got_cell is not None]
+    got = next((cell.got for cell in cells if cell.output == "Y" and cell.got != cell.expected), None)
+    # Without an index, the cells of the plane that have the value; a NaN is not identified by its value.
+    if not named and got is not None and not got.lstrip("-").startswith("nan"):
+        alike = [cell for cell, value in known.items() if cell[:2] == channel and value == got]
+        named = alike if len(alike) <= _MOST_OF_TARGET else []
+    chosen = [core_coordinates(cell.chosen, layout) for cell in cells if cell.chosen is not None]
+    taps = [_taps(first, axis, data) for axis in range(len(first.window))]
+    is_whole = bool(data.pooled.values)
+    yield from _Window(
+        layout,
+        layout.sizes(data.pooled.shape),
+        channel,
+        taps,
+        lambda cell: known.get(cell, "..."),
+        chosen,
+        named,
+        is_whole,
+    ).planes()
+
+
+def _known_values(data: Input, layout: Layout, cell: Cell, channel: Coordinates) -> Mapping[Coordinates, str]:
+    """The values that a record has of the tensor that is pooled, by N x C x D1 x ... x Dn: of a large one, those of the window."""
+    pooled = data.pooled
+    if pooled.values and len(pooled.values) == math.prod(pooled.shape):
+        return dict(np.ndenumerate(layout.to_core(np.array(pooled.values, object).reshape(pooled.shape))))
+    window = ((*channel, *position) for position in itertools.product(*cell.window))
+    return dict(zip(window, cell.values or (), strict=False))
+
+
+def _taps(cell: Cell, axis: int, data: Input) -> list[int]:
+    """The positions of all taps on a spatial axis, those in the padding included, as far as the record says."""
+    inside = cell.window[axis]
+    before, behind = cell.outside[axis] if cell.outside else (0, 0)
+    dilations = data.attributes.get("dilations")
+    step = 1
+    if len(inside) > 1:
+        step = inside[1] - inside[0]
+    elif isinstance(dilations, list) and axis < len(dilations) and isinstance(dilations[axis], int):
+        step = max(1, dilations[axis])
+    padding = [inside[0] - step * number for number in range(before, 0, -1)]
+    return [*padding, *inside, *(inside[-1] + step * number for number in range(1, behind + 1))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """A window on X; coordinates are N x C x D1 x ... x Dn. ``is_whole``: the values around it are known, too."""
+
+    layout: Layout
+    sizes: Coordinates
+    channel: Coordinates
+    taps: Sequence[Sequence[int]]
+    value: Callable[[Coordinates], str]
+    chosen: Sequence[Coordinates]
+    of_target: Sequence[Coordinates]
+    is_whole: bool = True
+
+    def planes(self, everything: bool = False) -> Iterator[Plane]:
+        """The planes with the cells of both sides, or the first one of the window; with ``everything``, all of it."""
+        marked = [cell for cell in (*self.chosen, *self.of_target) if self.is_whole or cell[:2] == self.channel]
+        outers = dict.fromkeys(cell[: max(2, len(cell) - 2)] for cell in marked)
+        own = [
+            (*self.channel, *outer)
+            for outer in itertools.product(*self.taps[:-2])
+            if all(0 <= at < size for at, size in zip(outer, self.sizes[2:], strict=False))
+        ]
+        outers |= dict.fromkeys(own if everything else own[: not outers])
+        for outer in outers:
+            yield self._plane(outer, [cell for cell in marked if cell[: len(outer)] == outer])
+
+    def _plane(self, outer: Coordinates, marked: Sequence[Coordinates]) -> Plane:
+        is_own = outer[:2] == self.channel
+        ranges = []
+        for axis in range(len(outer) - 2, len(self.sizes) - 2):
+            positions = [cell[2 + axis] for cell in marked]
+            ranges.append(self._range(axis, self.taps[axis] if is_own else sorted(positions), positions))
+        at = self.layout.arranged([*outer, *[":"] * len(ranges)])
+        *rows, columns = ranges
+        cells = tuple(
+            tuple(self._cell((*outer, *row, column)) for column in columns) for row in itertools.product(*rows)
+        )
+        labels = tuple(map(str, rows[0])) if rows else ("",)
+        return Plane(f"X{coordinates(at)}", labels, tuple(map(str, columns)), cells)
+
+    def _cell(self, cell: Coordinates) -> DrawnCell:
+        spatial = cell[2:]
+        is_inside = all(0 <= at < size for at, size in zip(spatial, self.sizes[2:], strict=True))
+        is_tap = cell[:2] == self.channel and all(at in taps for at, taps in zip(spatial, self.taps, strict=True))
+        value = self.value(cell) if is_inside else ""
+        return DrawnCell(value, is_tap, not is_inside, cell in self.chosen, cell in self.of_target)
+
+    def _range(self, axis: int, taps: Sequence[int], marked: Sequence[int]) -> range:
+        """The positions to draw: the whole axis and the taps in its padding, or those around the taps.
+
+        In a plane that the window does not lie in, ``taps`` are the marked positions.
+        """
+        low, high = min(0, taps[0]), max(self.sizes[2 + axis] - 1, taps[-1])
+        if not self.is_whole:
+            return range(taps[0], min(taps[-1], taps[0] + _MOST_POSITIONS - 1) + 1)
+        if high - low < _MOST_POSITIONS:
+            return range(low, high + 1)
+        near = [position for position in marked if abs(position - taps[0]) < _MOST_POSITIONS]
+        first, last = min([taps[0], *near]) - _AROUND, max([taps[-1], *near]) + _AROUND
+        if last - first >= _MOST_POSITIONS:
+            middle = marked[0] if marked else taps[0]
+            first = max(min(middle - _MOST_POSITIONS // 2, last - _MOST_POSITIONS + 1), first)
+            last = first + _MOST_POSITIONS - 1
+        return range(max(first, low), min(last, high) + 1)
