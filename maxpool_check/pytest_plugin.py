@@ -17,7 +17,7 @@ from maxpool_check import inert
 
 # Nothing else at the top: pytest imports this for every run, also for those without case files.
 if TYPE_CHECKING:
-    from maxpool_check.configuration.settings import Setting
+    from maxpool_check.commands.configuration import Entry
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.defects import Defect
     from maxpool_check.targets.name import TargetName
@@ -59,30 +59,31 @@ def _configure_options(config: pytest.Config) -> None:
     """Take the options that are not on the command line from the configuration, as ``run`` does."""
     import os
 
-    from maxpool_check.configuration.file import BadConfiguration
-    from maxpool_check.configuration.settings import configuration
+    from maxpool_check.commands.configuration import BadConfiguration, load
+    from maxpool_check.commands.run import command
 
     try:
-        settings = configuration(os.environ, folder=config.invocation_params.dir).of("run")
+        settings = load(os.environ.get("MAXPOOL_CHECK_CONFIG"), config.invocation_params.dir).of(
+            ("run",), command.params
+        )
     except BadConfiguration as error:
         raise pytest.UsageError(str(error)) from error
     options = config.option
-    for name, parameter in (("maxpool_check_spec", "specs"), ("maxpool_check_strict", "strict")):
-        if not getattr(options, name) and parameter in settings:
-            setattr(options, name, settings[parameter].value)
+    for name in ("spec", "strict"):
+        if not getattr(options, f"maxpool_check_{name}") and name in settings:
+            setattr(options, f"maxpool_check_{name}", settings[name].value)
     if options.maxpool_check_timeout is None:
         options.maxpool_check_timeout = _seconds(settings["timeout"]) if "timeout" in settings else _SECONDS
 
 
-def _seconds(setting: "Setting") -> float:
+def _seconds(entry: "Entry") -> float:
     """The time limit that a configuration sets."""
+    from maxpool_check.commands.options import SECONDS
+
     try:
-        seconds = float(str(setting.value))
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise pytest.UsageError(f"{setting.where} must be a number above 0")
-    return seconds
+        return float(SECONDS.convert(entry.value, None, None))
+    except ValueError as error:
+        raise pytest.UsageError(f"{entry.where}: {error}") from error
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import click
 from packaging.version import Version
 
-from maxpool_check.commands import case_files, executing, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus

@@ -3,14 +3,14 @@
 import contextlib
 import gc
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located, named, shipped_root
@@ -19,53 +19,10 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
-from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
-
-
-def _path(text: str) -> Path:
-    located(Path(text))
-    return Path(text)
-
-
-PATH = options.Parsed("PATH", _path)
-"""A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
-
-folder = click.option(
-    "-p", "--path", type=PATH, metavar="PATH",
-    help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
-)  # fmt: skip
-
-
-max_cells = click.option(
-    "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
-    help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
-)  # fmt: skip
-
-
-def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return paths or (Path(CORPUS),)
-
-
-_paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
-_selection = click.option(
-    "-k", "selected", multiple=True, metavar="EXPR",
-    help="Only these cases: a glob of the id, or tag:, clause:, dtype:, spec:, defect: or kind: with a glob. Repeatable: those "
-    "that match any.",
-)  # fmt: skip
-_documents = click.option(
-    "--spec", "specs", multiple=True, type=options.DOCUMENTS, callback=options.joined, metavar="NAME,...",
-    help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino, which python: and command: "
-    "targets then claim beside their own. Repeatable; all: every document.",
-)  # fmt: skip
-
-corpus_lock = click.option(
-    "--corpus-lock", "lock", type=options.FILE, metavar="FILE",
-    help="Refuse another corpus than the one of this lock; see 'corpus lock'.",
-)  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -82,19 +39,19 @@ class CaseFiles:
     """The case files that a user names, and which of their cases to use.
 
     ``selected`` are the expressions of ``-k``. ``specs`` are the names of documents and families of ``--spec``, of which ``all``
-    is one.
+    is one. ``locked``: another corpus than that of the lock that is set is refused.
     """
 
     paths: Sequence[Path]
-    max_cells: int = MOST_CELLS
     selected: Sequence[str] = ()
-    lock: Path | None = None
     specs: Sequence[str] = ()
+    locked: bool = False
 
     @property
-    def exist(self) -> bool:
-        """Whether all paths lead somewhere."""
-        return all(located(path).exists() for path in self.paths)
+    def lock(self) -> Path | None:
+        """The lock of the corpus, if one is set."""
+        lock: Path | None = options.setting("corpus_lock") if self.locked else None
+        return lock
 
     def read(self) -> Corpus:
         """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
@@ -103,7 +60,7 @@ class CaseFiles:
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, self.max_cells)
+                corpus = collection.collect(self.paths, options.setting("max_cells"))
         finally:
             gc.freeze()
             gc.enable()
@@ -111,7 +68,7 @@ class CaseFiles:
             left_out(problem)
         if expected is not None and (found := differences(expected, corpus)):
             whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
-            again = f"to lock this one: {shlex.join(['maxpool-check', 'corpus', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
+            again = f"to lock this one: {shlex.join(['maxpool-check', 'cases', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
             raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
         return corpus
 
@@ -145,25 +102,10 @@ def _lock(path: Path) -> CorpusLock:
         raise click.UsageError(str(error)) from error
     except FileNotFoundError as error:
         raise click.UsageError(
-            f"{not_found(path, is_file=True)}; 'maxpool-check corpus lock -o {path}' writes a lock"
+            f"{not_found(path, is_file=True)}; 'maxpool-check cases lock -o {path}' writes a lock"
         ) from error
     except OSError as error:
         raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
-
-
-def every(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...`` and ``--max-cells``, as ``files``."""
-    return _paths(max_cells(options.bundled(files=CaseFiles)(command)))
-
-
-def by_expression(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
-    return _selection(every(command))
-
-
-def selected(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--spec`` and ``--max-cells``, as ``files``."""
-    return _documents(by_expression(command))
 
 
 def left_out(problem: Problem) -> None:
@@ -171,7 +113,7 @@ def left_out(problem: Problem) -> None:
     options.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
-def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = True) -> Case:
+def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     """One case by its full id, or as FILE.yaml:ID, where the part of the id after the colon is enough if no other case has it.
 
     FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
@@ -185,20 +127,20 @@ def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = Tru
     in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]
     is_file = bool(in_file)
     file, short = in_file[0] if in_file else (":".join(parts[:-1]), parts[-1])
-    path = PATH.convert(file, None, None) if is_file else folder
+    path = options.PATH.convert(file, None, None) if is_file else folder
     if path is not None and model_cases.is_model(path):
         return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
     if path is not None and not located(path).exists():
         raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     if is_file and path is not None:
-        return _of_file(CaseFiles([path], cells).read().cases, short, path)
+        return _of_file(CaseFiles([path]).read().cases, short, path)
     places = [folder] if folder is not None else _places()
     for place in places:
         # The other files need not be read, if the one of that name has the case.
         alone = located(place) / f"{file}.yaml"
         likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
         for each in (*likely, place):
-            cases = CaseFiles([each], cells).read().cases
+            cases = CaseFiles([each]).read().cases
             if found := next((case for case in cases if case.id == name), None):
                 return found
     return case_named(cases, name, places[-1])
@@ -217,7 +159,7 @@ def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:
     if found := next((case for case in cases if name in (case.id, case.name)), None):
         return found
     hint = nearest(name, [*(case.id for case in cases), *(case.name for case in cases)])
-    raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check list {file}' lists the cases")
+    raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check cases list {file}' lists the cases")
 
 
 def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
@@ -226,4 +168,4 @@ def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
         if case.id == name:
             return case
     hint = nearest(name, [case.id for case in cases])
-    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
+    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check cases list {where}' lists the cases")

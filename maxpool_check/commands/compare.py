@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import options
-from maxpool_check.commands.case_files import mistakes
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_case_files import mistakes
+from maxpool_check.commands.old_output import Output
 from maxpool_check.comparing.acceptance_file import read_accepted
 from maxpool_check.comparing.changes import BLOCKING, UNOBSERVABLE, Change
 from maxpool_check.comparing.gate import TargetComparison, compare_targets

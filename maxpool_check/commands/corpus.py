@@ -8,8 +8,9 @@ import click
 
 import maxpool_check
 from maxpool_check import inert
-from maxpool_check.commands import case_files, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.collection import NAME, PREFIX, shipped_root
 from maxpool_check.corpus.lock import lock_of
 from maxpool_check.files import STDOUT, open_text

@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands import case_files, executing, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
 from maxpool_check.corpus.collection import Corpus, default_path, defect_files, is_shipped, root_of
 from maxpool_check.corpus.conditions import with_cases

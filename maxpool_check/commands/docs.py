@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 import click
 
-from maxpool_check.commands import options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.docs import DocumentationPage, topics
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest

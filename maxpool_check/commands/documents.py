@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from maxpool_check.commands import case_files
+from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.explaining.documents import TAG, write
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS

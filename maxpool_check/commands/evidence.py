@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.evidence_verify import diff, verify
-from maxpool_check.commands.output import Output
+from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.evidence.bundling.archive import BadArchive, packed, unpacked

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.executing import progress_bar
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.problems import CorpusError

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files
-from maxpool_check.commands.configured import command_line
+from maxpool_check.commands.configuration import command_line
 from maxpool_check.commands.options import Incomplete
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects

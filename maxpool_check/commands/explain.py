@@ -13,8 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from maxpool_check import inert
-from maxpool_check.commands import case_files, model_cases, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import model_cases
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind

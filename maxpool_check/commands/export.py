@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.tensors import MOST_CELLS as MOST_CELLS_OF_CASES
 from maxpool_check.exporting import folder as export_folder
 from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export

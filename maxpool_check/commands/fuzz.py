@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.clauses import with_clauses

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, compare, executing, options
+from maxpool_check.commands import compare, executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.offline import offline
-from maxpool_check.commands.output import Output
+from maxpool_check.commands.old_output import Output
 from maxpool_check.comparing.gate import TargetComparison, compare_targets
 from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.transitions import Incomparable

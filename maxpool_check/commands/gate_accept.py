@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, compare, options
+from maxpool_check.commands import compare
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.gate import BASE, base_of, base_target
 from maxpool_check.comparing.acceptance import narrowest
 from maxpool_check.comparing.acceptance_file import add_accepted

@@ -5,10 +5,12 @@ from contextlib import ExitStack
 import click
 from packaging.version import Version
 
-from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.bisect import check_unversioned, releases, why_untested
-from maxpool_check.commands.configured import command_line
-from maxpool_check.commands.output import Output
+from maxpool_check.commands.configuration import command_line
+from maxpool_check.commands.old_output import Output
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.html import history as history_html

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx

@@ -2,8 +2,10 @@
 
 import click
 
-from maxpool_check.commands import case_files, executing, options
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
 from maxpool_check.corpus.problems import CorpusError

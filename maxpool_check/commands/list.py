@@ -7,7 +7,8 @@ import click
 from rich.cells import cell_len, set_cell_size
 
 from maxpool_check import inert
-from maxpool_check.commands import case_files, options
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import json_data
 from maxpool_check.results.record import ExitCode

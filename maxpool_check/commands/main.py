@@ -1,7 +1,7 @@
-"""The command line: its commands, and the exit codes of errors.
+"""The command line: its commands in groups, and the exit codes of errors.
 
-The module of a command is imported when the command is called, and what only errors need when there is one: --help and
---version need click alone.
+The module of a command is imported when the command is called, and imports what it executes inside its function: help and
+completion need click alone.
 """
 
 import errno
@@ -17,37 +17,48 @@ import click
 
 import maxpool_check
 
-COMMANDS = {
-    "run": "Run cases on targets, judge the results, write reports.",
-    "lint": "Check case files and defects against the reference.",
-    "list": "List the cases, one line each.",
-    "corpus": "List or copy the corpus that comes with the tool.",
-    "reference": "Show the result of the reference for one case.",
-    "explain": "Draw a case and its wrong results, or describe a kind of divergence.",
-    "repro": "Write a reproduction of a divergence that others can run.",
-    "fuzz": "Run random cases on targets and keep what is new.",
-    "documents": "Compare the documents with each other, with their errata.",
-    "model": "Test the MaxPool nodes of your own model on targets.",
-    "targets": "Show the known runtimes and what each accepts.",
-    "protocol": "Check a program that speaks the protocol, and print examples.",
-    "report": "Render records.",
-    "site": "Write a static site from records.",
-    "trace": "Trace clauses of the documents to cases and results, and back.",
-    "evidence": "Build bundles of evidence from records, and sign them.",
-    "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
-    "gate": "Decide whether a target may replace another.",
-    "gate accept": "Accept changes that block an upgrade.",
-    "bisect": "Find the release that changed the verdict on a case.",
-    "defects": "List the known defects of runtimes, and check which a target shows.",
-    "known": "Add known defects from a record, and check the existing ones.",
-    "history": "Show the kinds of divergence of many releases.",
-    "import": "Write the tests of other suites as case files.",
-    "export": "Write cases in a form that other programs read.",
-    "schema": "Print the JSON Schema of a file format.",
-    "completion": "Print the script that completes commands in a shell.",
-    "config": "Show what holds for options, and where it comes from.",
-    "docs": "Show the documentation, a page for each task.",
+GROUPS = {
+    "Test": {
+        "run": "Run cases on targets, judge the results, write reports.",
+        "model": "Test the MaxPool nodes of your own model on targets.",
+        "fuzz": "Run random cases on targets and keep what is new.",
+    },
+    "Decide": {
+        "gate": "Decide whether a target may replace another, or compare two records.",
+        "gate accept": "Accept changes that block an upgrade.",
+        "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
+        "bisect": "Find the release that changed the verdict on a case.",
+        "history": "Show the kinds of divergence of many releases.",
+    },
+    "Understand": {
+        "explain": "Draw a case and its wrong results, or describe a kind of divergence.",
+        "repro": "Write a reproduction of a divergence that others can run.",
+        "report": "Render records.",
+        "site": "Write a static site from records.",
+        "defects": "List the known defects of runtimes, and check which a target shows.",
+        "known": "Add known defects from a record, and check the existing ones.",
+        "reference": "Show the result of the reference for one case.",
+        "documents": "Compare the documents with each other, with their errata.",
+    },
+    "Author": {
+        "lint": "Check case files and defects against the reference.",
+        "list": "List the cases, one line each.",
+        "corpus": "List or copy the corpus that comes with the tool.",
+        "import": "Write the tests of other suites as case files.",
+        "export": "Write cases in a form that other programs read.",
+        "targets": "Show the known runtimes and what each accepts.",
+        "protocol": "Check a program that speaks the protocol, and print examples.",
+    },
+    "Show": {
+        "evidence": "Build bundles of evidence from records, and sign them.",
+        "trace": "Trace clauses of the documents to cases and results, and back.",
+        "docs": "Show the documentation, a page for each task.",
+        "schema": "Print the JSON Schema of a file format.",
+    },
 }
+"""The commands by group. Each is in the module of its name; that of two words stands beside the one of its first word."""
+
+COMMANDS = {name: about for commands in GROUPS.values() for name, about in commands.items()}
 
 _TAKES = {".onnx": "model", ".yaml": "run", ".yml": "run"}
 """The commands that take files, by the ending of their names."""
@@ -55,38 +66,42 @@ _TAKES = {".onnx": "model", ".yaml": "run", ".yml": "run"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a file that cannot be written further."""
 
-OWN_WORDS = "maxpool_check.words"
-"""The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
-
-_VERBOSE = ("run", "compare", "gate", "model")
-"""The commands whose -v counts."""
-
 
 class _Commands(click.Group):
-    """Imports a command when it is called, so that help and completion are fast."""
+    """Imports a command when it is called, and gives it the defaults that a configuration sets."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for name, commands in GROUPS.items():
+            with formatter.section(name):
+                formatter.write_dl(list(commands.items()), col_max=14)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        _configure(ctx)
-        ctx.meta[OWN_WORDS] = tuple(args)
-        if args[0] not in _VERBOSE:
-            # Every command takes -vv, for a traceback; only some have a -v of their own.
-            args = [word for word in args if word != "-vv"]
-        two = " ".join(args[:2])
         # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
-        return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
+        words = args[:2] if " ".join(args[:2]) in COMMANDS else args[:1]
+        command, rest = self.get_command(ctx, " ".join(words)), args[len(words) :]
+        if command is None:
+            return super().resolve_command(ctx, args)
+        path, leaf = [" ".join(words)], command
+        if isinstance(command, click.Group) and rest and rest[0] in command.commands:
+            path, leaf = [*path, rest[0]], command.commands[rest[0]]
+        if not any(isinstance(each, click.Option) and each.count for each in leaf.params):
+            # Every command takes -vv, for a traceback; only some have a -v of their own.
+            rest = [word for word in rest if word != "-vv"]
+        if not {"-h", "--help"} & set(rest):
+            from maxpool_check.commands import configuration
+
+            configuration.configure(ctx, path, leaf, args)
+        return path[0], command, rest
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            return importlib.import_module(module_of(cmd_name)).command
+            command: click.Command = importlib.import_module(module_of(cmd_name)).command
+            return command
         if not cmd_name.startswith("-"):
             import difflib
 
@@ -103,13 +118,21 @@ def module_of(name: str) -> str:
     return f"maxpool_check.commands.{'import_' if name == 'import' else name.replace(' ', '_')}"
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--config", metavar="FILE", help="Read this configuration, not the nearest maxpool-check.toml or pyproject.toml."
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MAXPOOL_CHECK"}
 )
-@click.option("--no-config", is_flag=True, help="Read no configuration: no file, and no options from variables.")
+@click.option(
+    "--config", metavar="FILE",
+    help="Read this configuration, not the nearest maxpool-check.toml or pyproject.toml; none: no file and no variables.",
+)  # fmt: skip
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour the output.  [default: auto]",
+)
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
-def cli(config: str | None, no_config: bool) -> None:
+def cli(config: str | None, color: str) -> None:
     """Check whether a runtime computes MaxPool as specified.
 
     Runs the cases of a corpus on runtimes, compares every result with the reference bit by bit, and reports divergences.
@@ -121,23 +144,11 @@ def cli(config: str | None, no_config: bool) -> None:
     """
 
 
-def _configure(ctx: click.Context) -> None:
-    """Give the commands their defaults, before one of them is imported."""
-    config = ctx.params["config"]
-    if config is not None and ctx.params["no_config"]:
-        raise click.UsageError("--config and --no-config contradict each other")
-    if not ctx.params["no_config"]:
-        from maxpool_check.commands.configured import Defaults
-
-        ctx.default_map = Defaults(config, ctx.obj)  # type: ignore[assignment]
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its exit code."""
-    if instruction := os.environ.get("_MAXPOOL_CHECK_COMPLETE"):
-        from maxpool_check.commands.completing.shells import complete
-
-        sys.exit(complete(instruction))
+    if "_MAXPOOL_CHECK_COMPLETE" in os.environ:
+        # Where click completes; the shells that it knows are told there.
+        importlib.import_module("maxpool_check.commands.completion")
     words = sys.argv[1:] if arguments is None else arguments
     # OpenBLAS starts a busy thread on every core when numpy is imported; nothing here needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -193,20 +204,15 @@ def _run(words: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as raised:
-        error = _placed(raised)
+        from maxpool_check.commands import configuration
+
+        error = configuration.placed(raised)
         shown = io.StringIO()
         error.show(shown)
         _say(shown.getvalue())
         return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
     except (click.Abort, KeyboardInterrupt, Exception) as error:
         return _failed(words, error)
-
-
-def _placed(error: click.ClickException) -> click.ClickException:
-    """The error with the place in the configuration that the wrong value comes from, if it does."""
-    configured = sys.modules.get("maxpool_check.commands.configured")
-    place = configured.place(error) if configured else ""
-    return configured.Misconfigured(f"{place}: {error.message}") if configured and place else error
 
 
 def _failed(words: list[str], error: BaseException) -> int:
@@ -252,11 +258,12 @@ def _help_width() -> int:
     return max(min(columns, 80) - 2, 50)
 
 
-def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
-    """Print the errors as the one document of --format json, where the command has not printed it."""
-    if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
+def _explained(words: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
+    """Print the errors as the one document on stdout, where that is JSON and the command has not printed it."""
+    given = [*words, *("=".join(pair) for pair in itertools.pairwise(words))]
+    if not {"--json", "--report=json", "--report=json=-", "--format=json"} & set(given):
         return exit_code
-    command = next((word for word in arguments if word in COMMANDS), "")
+    command = next((word for word in words if word in COMMANDS), "")
     if command == "run":
         from maxpool_check.reporting import json as run_json
 

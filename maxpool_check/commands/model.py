@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
-from maxpool_check.commands import case_files, executing, model_cases, options
-from maxpool_check.commands.configured import command_line
-from maxpool_check.commands.output import Output
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands import executing, model_cases
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.configuration import command_line
+from maxpool_check.commands.old_output import Output
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
-from maxpool_check.commands.problems import Mistakes
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.models.analysis import ModelAnalysis, analyse

@@ -1,40 +1,37 @@
-"""Options that several commands share, and the dataclasses that a command gets them in."""
+"""The options of the commands, each once, the types of their values, and the settings of every run.
 
-import dataclasses
-import functools
+Nothing here imports what a command executes before a value is converted or completed.
+"""
+
 import importlib
+import os
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from maxpool_check import inert
-from maxpool_check.commands.offline import offline
-from maxpool_check.corpus.selection import names_of_documents
-from maxpool_check.files import not_found
-from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.record import ExitCode, Record
-from maxpool_check.results.storage import BadRecord, CutOff, read
-from maxpool_check.results.variants import VARIATIONS, parse_variants
-from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.name import BadTarget, TargetName, parse
-from maxpool_check.targets.name import claiming as claiming_targets
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_Report = TypeVar("_Report")
-Formats = Mapping[str, Callable[[_Report, TextIO], None]]
+if TYPE_CHECKING:
+    from maxpool_check.results.record import Record
+    from maxpool_check.targets.name import TargetName
+
+Formats = Mapping[str, Callable[[Any, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
 
+FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
-def written_by(module: str) -> Callable[[Any, TextIO], None]:
-    """``write`` of a module, which is imported when it is called: a run needs few of the formats, often none."""
+
+def written_by(module: str, function: str = "write") -> Callable[[Any, TextIO], None]:
+    """A function of a module, which is imported when it is called: a run needs few of the formats, often none."""
 
     def write(report: Any, file: TextIO) -> None:
-        importlib.import_module(module).write(report, file)
+        getattr(importlib.import_module(f"maxpool_check.reporting.{module}"), function)(report, file)
 
     return write
 
@@ -47,15 +44,21 @@ def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
 class Incomplete(click.ClickException):
     """No target can be started, the processes to run in are lost, or a record is cut off."""
 
-    exit_code = ExitCode.INCOMPLETE
+    exit_code = 3
 
 
-class Parsed(click.ParamType):  # type: ignore[type-arg]
-    """What a function makes of the text; its ``ValueError`` is the message."""
+class Value(click.ParamType):  # type: ignore[type-arg]
+    """What a function makes of the text; its ``ValueError`` is the message.
 
-    def __init__(self, name: str, function: Callable[[str], Any]) -> None:
-        self.name = name
-        self._function = function
+    ``completed_by`` is the function of :mod:`maxpool_check.commands.completion` with the candidates. In a configuration,
+    the values of a list may be ``joined`` by this character, and a value that ``names_files`` is relative to its file.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[[str], Any], completed_by: str = "", joined: str = "", *, names_files: bool = False
+    ) -> None:  # fmt: skip
+        self.name, self.joined, self.names_files = name, joined, names_files
+        self._function, self._completed_by = function, completed_by
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; one that is not text, such as a default, stays as it is."""
@@ -64,20 +67,75 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """The words of an environment variable, as in a shell. Raises ``ValueError``."""
+        return shlex.split(rv)
 
-class NearestChoice(click.Choice):  # type: ignore[type-arg]
-    """The name of a format; an unknown one is refused with the nearest."""
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The candidates that begin so."""
+        if not self._completed_by:
+            return []
+        from maxpool_check.commands import completion
 
-    def __init__(self, names: Iterable[str]) -> None:
-        super().__init__(list(names))
+        return completion.items(getattr(completion, self._completed_by)(ctx, incomplete), incomplete)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name."""
-        if value not in self.choices:
-            self.fail(
-                f"no format '{value}'{nearest(value, self.choices)}; there are: {', '.join(self.choices)}", param, ctx
-            )
-        return super().convert(value, param, ctx)
+
+class Report(Value):
+    """``FORMAT[=PATH]`` of some formats: a format and a file, ``-`` where none is named."""
+
+    def __init__(self, formats: Iterable[str] = FORMATS) -> None:
+        super().__init__("FORMAT[=PATH]", self._parsed, "reports")
+        self.formats = tuple(formats)
+
+    def _parsed(self, text: str) -> tuple[str, Path]:
+        name, equals, path = text.partition("=")
+        if name not in self.formats:
+            from maxpool_check.specifications.specification import nearest
+
+            raise ValueError(f"no format '{name}'{nearest(name, self.formats)}; there are: {', '.join(self.formats)}")
+        if equals and not path:
+            raise ValueError(f"'{text}' names no file; FORMAT=PATH, or FORMAT alone for stdout")
+        return name, Path(path or "-")
+
+
+class _File(click.Path):
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return shlex.split(rv)
+
+
+def _target(text: str) -> Any:
+    from maxpool_check.targets.name import parse
+
+    return parse(text)
+
+
+def _record_or_target(text: str) -> Any:
+    return Path(text) if text.endswith((".jsonl", ".jsonl.gz", ".jsonl.xz")) else _target(text)
+
+
+def _path(text: str) -> Path:
+    from maxpool_check.corpus.collection import located
+
+    located(Path(text))
+    return Path(text)
+
+
+def _variants(text: str) -> Any:
+    from maxpool_check.results.variants import parse_variants
+
+    return parse_variants(text)
+
+
+def _document(text: str) -> str:
+    from maxpool_check.specifications import specification
+
+    return specification(text).name
+
+
+def _documents(text: str) -> tuple[str, ...]:
+    from maxpool_check.corpus.selection import names_of_documents
+
+    return names_of_documents([text])
 
 
 def _seconds(text: str) -> float:
@@ -91,173 +149,201 @@ def _seconds(text: str) -> float:
 
 
 def _kind(text: str) -> str:
+    from maxpool_check.judging.kinds import DivergenceKind
+    from maxpool_check.specifications.specification import nearest
+
     names = [kind.value for kind in DivergenceKind]
     if text not in names:
         raise ValueError(f"unknown kind '{text}'{nearest(text, names)}; known: {', '.join(names)}")
     return text
 
 
-def _date(text: str) -> date:
+def _date(text: str) -> Any:
+    from datetime import date
+
     try:
         return date.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
 
 
-def joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    """The entries of several lists, without repetitions."""
+def _shape(text: str) -> Any:
+    from maxpool_check.models.shapes import shape_of
+
+    return shape_of(text)
+
+
+FILE = _File(path_type=Path)
+COUNT = click.IntRange(min=1)
+TARGET = Value("TARGET", _target, "targets", names_files=True)
+BASE = Value("TARGET|RECORD.jsonl", _record_or_target, "targets_or_files", names_files=True)
+PATH = Value("PATH", _path, "paths")
+"""A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
+CASE = Value("CASE", str, "cases")
+CASE_OR_DEFECT = Value("CASE|DEFECT", str, "cases_or_defects")
+DEFECT = Value("DEFECT|RUNTIME", str, "defects_or_runtimes")
+WORD = Value("WORD", str, "words")
+TOPIC = Value("TOPIC", str, "topics")
+SECONDS = Value("SECONDS", _seconds)
+DATE = Value("DATE", _date)
+KIND = Value("KIND", _kind, "kinds")
+VARIANTS = Value("VARIANTS", _variants, "variants", ",")
+VARIANT = Value("NAME", str, "variant")
+VERSION = Value("V", str, "versions")
+DOCUMENT = Value("NAME", _document, "documents")
+DOCUMENTS = Value("NAME,...", _documents, "documents")
+"""Names of documents and families, or ``all``."""
+SELECTION = Value("EXPR", str, "selection")
+SHAPE = Value("NAME=SIZES", _shape)
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "timeout": {
+        "type": SECONDS, "default": 10.0, "metavar": "SECONDS", "help": "The time limit of one execution.  [default: 10]",
+    },
+    "memory": {"type": COUNT, "metavar": "MB", "help": "What a target may allocate.  [default: no limit]"},
+    "offline": {"is_flag": True, "help": "Reach no package index: use the environments that exist."},
+    "find_links": {
+        "type": _File(exists=True, file_okay=False, resolve_path=True), "metavar": "DIR",
+        "help": "Make environments from the wheels of this folder, too; with --offline, from them alone.",
+    },
+    "corpus_lock": {
+        "type": FILE, "metavar": "FILE", "help": "Refuse another corpus than the one of this lock; see 'cases lock'.",
+    },
+    "max_cells": {"type": COUNT, "default": 2**25, "metavar": "N", "help": "The largest X or Y a case may have."},
+    "dask": {
+        "metavar": "SCHEDULER",
+        "help": "Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
+    },
+    "cache": {"type": FILE, "metavar": "DIR", "help": "The folder of isolated environments."},
+}  # fmt: skip
+"""The settings of every run of a runtime, by name: keys of a configuration and variables, and options where one reaches for them."""
+
+IN_ENVIRONMENT = ("offline", "find_links", "cache")
+"""The settings that are read from environment variables, wherever a target is started."""
+
+
+def settings() -> dict[str, click.Parameter]:
+    """The options of the settings."""
+    return {name: click.Option([f"--{name.replace('_', '-')}"], **about) for name, about in SETTINGS.items()}
+
+
+def setting(name: str) -> Any:
+    """The value of a setting: that of an option where the command has it, else of the configuration or a variable."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return SETTINGS[name].get("default")
+    if name not in ctx.params:
+        settings()[name].handle_parse_result(ctx, {}, [])
+    return ctx.params[name]
+
+
+def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    # Set for this process and those that it starts, since environments are made wherever a target is started.
+    if value and not ctx.resilient_parsing:
+        os.environ[f"MAXPOOL_CHECK_{str(param.name).upper()}"] = "1" if value is True else str(value)
+
+
+def setting_option(name: str, **changed: Any) -> Any:
+    """The option of a setting."""
+    in_environment = {"expose_value": False, "callback": _set_variable} if name in IN_ENVIRONMENT else {}
+    return click.option(f"--{name.replace('_', '-')}", **{**SETTINGS[name], **in_environment, **changed})
+
+
+def _joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for value in values for each in value))
 
 
-def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[TargetName, ...]) -> tuple[TargetName, ...]:
+def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[Any, ...]) -> tuple[Any, ...]:
     for target in targets:
         if targets.count(target) > 1:
             raise click.BadParameter(f"'{target}' occurs twice", ctx, param)
     return targets
 
 
-FILE = click.Path(path_type=Path)
-COUNT = click.IntRange(min=1)
-TARGET = Parsed("TARGET", parse)
-SECONDS = Parsed("SECONDS", _seconds)
-DATE = Parsed("DATE", _date)
-DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
-DOCUMENTS = Parsed("NAME,...", lambda text: names_of_documents([text]))
-"""Names of documents and families, or ``all``."""
+def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return paths or (Path("corpus"),)
 
-timeout = click.option(
-    "--timeout", type=SECONDS, default=10.0, metavar="SECONDS",
-    help="The time limit of one execution.  [default: 10]",
+
+paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
+folder = click.option(
+    "-p", "--path", type=PATH, metavar="PATH",
+    help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
+)  # fmt: skip
+selected = click.option(
+    "-k", "selected", multiple=True, type=SELECTION, metavar="EXPR",
+    help="Only these cases: a glob of the id, or tag:, clause:, dtype:, spec:, defect: or kind: with a glob. Repeatable: those "
+    "that match any.",
+)  # fmt: skip
+spec = click.option(
+    "--spec", multiple=True, type=DOCUMENTS, callback=_joined, metavar="NAME,...",
+    help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino, which python: and command: "
+    "targets then claim beside their own. Repeatable; all: every document.",
+)  # fmt: skip
+variants = click.option(
+    "--variants", type=VARIANTS, default="default", metavar="VARIANTS",
+    help="How to execute each case: default (with Indices, and Y alone), all, or a list of twice, optimization-off, "
+    "optimization-basic, optimization-extended, optimization-layout, oldest-opset, default-threads, ...",
 )  # fmt: skip
 jobs = click.option(
     "-j", "--jobs", type=COUNT, default=1, metavar="N",
     help="Processes to run in, each with a worker of every target.  [default: 1]",
 )  # fmt: skip
-dask = click.option(
-    "--dask", metavar="SCHEDULER",
-    help="Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
-)  # fmt: skip
-memory = click.option("--memory", type=COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]")
-variants = click.option(
-    "--variants", type=Parsed("VARIANTS", parse_variants), default="default", metavar="VARIANTS",
-    help="How to execute each case: default (with Indices, and Y alone), all, or a list of "
-    f"{', '.join(variation.name for variation in VARIATIONS)}.",
-)  # fmt: skip
-known_files = click.option(
-    "--known", "known_files", multiple=True, type=FILE, metavar="FILE",
-    help="Files of known defects. Repeatable.  [default: defects/ and known-divergences.yaml at the corpus root]",
-)  # fmt: skip
-no_known = click.option("--no-known", is_flag=True, help="Expect no divergence.")
-specs = click.option(
-    "--spec", "specs", multiple=True, type=DOCUMENTS, callback=joined, metavar="NAME,...",
-    help="Documents, or families such as onnx or openvino, that python: and command: targets claim beside their own. "
-    "Repeatable.",
+known = click.option(
+    "--known", multiple=True, type=FILE, metavar="FILE|none",
+    help="Files of known defects. Repeatable; none: expect no divergence.  [default: defects/ and known-divergences.yaml at the corpus root]",
 )  # fmt: skip
 record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")
 transcript = click.option(
     "--transcript", type=FILE, metavar="FILE",
     help="Write every line that targets read and write here, as JSON lines with their times.",
 )  # fmt: skip
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
-color = click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
-    help="Colour the output.  [default: auto]",
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+shapes = click.option(
+    "--shape", multiple=True, type=SHAPE, metavar="NAME=SIZES",
+    help="Sizes that a model leaves open: images=1,3,224,224 for an input (or 1x3x224x224), batch=1 for a dimension. Repeatable.",
+)  # fmt: skip
+inputs = click.option(
+    "--inputs", type=FILE, metavar="DIR|FILE.npz",
+    help="Values of a model's inputs: NAME.npy or input_0.pb in a folder, or an .npz file.  [default: random]",
 )  # fmt: skip
 
 
-def targets(*default: str, otherwise: str = "") -> Callable[[_Command], _Command]:
+def reports(formats: Iterable[str] = FORMATS) -> Any:
+    """``--report``, as pairs of a format and a path."""
+    kind = Report(formats)
+    about = f"A report: {', '.join(kind.formats)}; without a path to stdout, instead of the text. Repeatable."
+    return click.option("--report", "reports", multiple=True, metavar=kind.name, type=kind, help=about)
+
+
+def targets(*default: str, otherwise: str = "") -> Any:
     """``-t``, repeatable. ``otherwise`` is what a command without a default takes in the end."""
     shown = otherwise or "".join(default[:1])
     ending = f"  [default: {shown}, as installed]" if shown else ""
-    named = click.option(
+    return click.option(
         "-t", "--target", "targets", multiple=True, type=TARGET, default=default, callback=_unique, metavar="TARGET",
         help=f"Runtime to test, e.g. onnxruntime==1.23.2, or a kernel: python:FILE.py:FUNCTION, \"command:PROGRAM ARG...\". Repeatable.{ending}",
     )  # fmt: skip
-    return lambda command: named(offline(command))
 
 
-def target(about: str = "The runtime.") -> Callable[[_Command], _Command]:
+def target(about: str = "The runtime.") -> Any:
     """``-t``, once."""
     about += "  [default: onnxruntime]"
-    named = click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
-    return lambda command: named(offline(command))
+    return click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
 
 
-def kind(about: str) -> Callable[[_Command], _Command]:
-    """``--kind``."""
-    return click.option("--kind", type=Parsed("KIND", _kind), metavar="KIND", help=about)
-
-
-def form(formats: Iterable[str] = ("text", "json"), about: str = "What to print.") -> Callable[[_Command], _Command]:
-    """``--format``."""
-    about += "  [default: text]"
-    return click.option("--format", "form", type=click.Choice(list(formats)), default="text", help=about)
-
-
-def reports(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """``--report``."""
-    names = list(formats)
-
-    def parse_report(text: str) -> tuple[str, Path]:
-        name, _, path = text.partition("=")
-        if name not in names or not path:
-            raise ValueError(f"'{text}' is not FORMAT=PATH with FORMAT one of {', '.join(names)}")
-        return name, Path(path)
-
-    about = f"Write a report: {', '.join(names)}. Repeatable."
-    kind = Parsed("FORMAT=PATH", parse_report)
-    return click.option("--report", "reports", multiple=True, metavar="FORMAT=PATH", type=kind, help=about)
-
-
-def verbose(about: str) -> Callable[[_Command], _Command]:
+def verbose(about: str) -> Any:
     """``-v``."""
     return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
 
 
-def in_bytes(memory: int | None) -> int | None:
-    """The bytes of ``--memory``."""
-    return memory * 2**20 if memory else None
-
-
-def claiming(targets: Iterable[TargetName], specs: Iterable[str]) -> tuple[TargetName, ...]:
-    """The targets, with what ``--spec`` claims for the kernels among them. Raises ``click.UsageError``."""
-    try:
-        return claiming_targets(targets, specs)
-    except BadTarget as error:
-        raise click.UsageError(f"--spec: {error}") from error
-
-
-def check_exclusive(jobs: int, scheduler: str | None) -> None:
-    """Refuse ``-j`` together with ``--dask``."""
-    if scheduler is not None and jobs > 1:
-        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
-
-
-def reusing_sessions(targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
-    """The targets of ``--reuse-sessions``. Raises ``click.UsageError`` for those without sessions."""
-    named = tuple(targets)
-    without = [str(target) for target in named if not target.has_sessions]
-    if without:
-        raise click.UsageError(
-            f"--reuse-sessions is for ONNX Runtime in Python; {', '.join(without)}: no sessions to reuse"
-        )
-    return tuple(dataclasses.replace(target, reuses_sessions=True) for target in named)
-
-
-def bundled(**classes: type[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Pass a command its options in dataclasses: each takes the options that its fields name."""
-
-    def decorated(command: Callable[..., int]) -> Callable[..., int]:
-        @functools.wraps(command)
-        def bundling(**arguments: Any) -> int:
-            for name, bundle in classes.items():
-                fields = {field.name for field in dataclasses.fields(bundle)} & arguments.keys()
-                arguments[name] = bundle(**{field: arguments.pop(field) for field in fields})
-            return command(**arguments)
-
-        return bundling
-
-    return decorated
+def colored() -> bool:
+    """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
+    ctx = click.get_current_context(silent=True)
+    color = ctx.find_root().params.get("color", "never") if ctx is not None else "never"
+    if color != "auto" or os.environ.get("NO_COLOR"):
+        return bool(color == "always")
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
 def width() -> int:
@@ -265,8 +351,25 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
-def read_record(path: Path) -> Record:
+def memory_in_bytes() -> int | None:
+    """The bytes that a target may allocate."""
+    memory = setting("memory")
+    return memory * 2**20 if memory else None
+
+
+def cluster(jobs: int) -> str | None:
+    """The scheduler of dask, if the cases are to run on a cluster. Raises ``click.UsageError`` beside ``-j``."""
+    scheduler: str | None = setting("dask")
+    if scheduler is not None and jobs > 1:
+        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
+    return scheduler
+
+
+def read_record(path: Path) -> "Record":
     """The record of a file, with warnings of what no run writes, or an error with the right exit code."""
+    from maxpool_check.files import not_found
+    from maxpool_check.results.storage import BadRecord, CutOff, read
+
     try:
         record = read(path)
     except CutOff as error:
@@ -283,7 +386,7 @@ def read_record(path: Path) -> Record:
     return record
 
 
-def kernels(targets: Iterable[TargetName]) -> list[Path]:
+def kernels(targets: "Iterable[TargetName]") -> list[Path]:
     """The files of users' kernels: of functions, and those that a command line names."""
     words = [(*(each.function or ())[:1], *(each.program or ()), *filter(None, [each.outputs])) for each in targets]
     return [Path(word) for each in words for word in each]

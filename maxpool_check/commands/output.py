@@ -1,38 +1,55 @@
-"""What a command prints and writes: its reports, its record and its transcript."""
+"""What a command prints and writes: its reports, its record and its transcript; and files that cannot be used, as an error."""
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import click
 
+from maxpool_check import inert
 from maxpool_check.commands.options import Formats, echo
 from maxpool_check.files import STDOUT, conflict, open_text
+from maxpool_check.words import plural
 
-_Report = TypeVar("_Report")
+_MOST = 20
+"""The most problems that are printed as text."""
+
+
+class Mistakes(click.ClickException):
+    """Files that cannot be used: every problem on a line of its own."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
+        more = [f"... and {len(problems) - _MOST} more"] if len(problems) > _MOST else []
+        super().__init__("\n".join(map(inert.line, [*problems[:_MOST], *more])))
+        self.problems = problems
+        self._consequence = consequence
+
+    @property
+    def errors(self) -> list[dict[str, object]]:
+        """The problems as JSON."""
+        names = ("path", "line", "column", "message")
+        return [
+            {name: getattr(problem, name) for name in names if hasattr(problem, name)} or {"message": str(problem)}
+            for problem in self.problems
+        ]
+
+    def show(self, file: Any = None) -> None:
+        """Print the problems and their number to stderr."""
+        click.echo(f"{self.message}\n{plural(len(self.problems), 'problem')}; {self._consequence}", file, err=True)
 
 
 @dataclass(frozen=True)
 class Output:
-    """What to print and what to write."""
+    """What to print and what to write: reports by format, the one to ``-`` instead of the text on stdout."""
 
-    form: str = "text"
     reports: Sequence[tuple[str, Path]] = ()
     output: Path | None = None
     quiet: bool = False
-    verbose: int = 0
-    color: str = "never"
     transcript: Path | None = None
-
-    @property
-    def colored(self) -> bool:
-        """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
-        if self.color != "auto" or os.environ.get("NO_COLOR"):
-            return self.color == "always"
-        return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -41,14 +58,18 @@ class Output:
         return [*self.reports, *((name, path) for name, path in others.items() if path is not None)]
 
     @property
-    def takes_stdout(self) -> bool:
-        """Whether a file to write is ``-``, so that nothing else may be printed to stdout."""
-        return any(path == STDOUT for _, path in self.files)
+    def prints_text(self) -> bool:
+        """Whether stdout has the text: no file to write is ``-``."""
+        return all(path != STDOUT for _, path in self.files)
+
+    @property
+    def prints_json(self) -> bool:
+        """Whether stdout has the report as JSON."""
+        return ("json", STDOUT) in self.reports
 
     def check_writable(self, inputs: Iterable[Path] = ()) -> None:
         """Refuse files that cannot be written, or that are ``inputs``, before the run and not after it."""
-        outputs = [path for _, path in self.files] + ([STDOUT] if self.form == "json" and self.takes_stdout else [])
-        if message := conflict(outputs, inputs):
+        if message := conflict([path for _, path in self.files], inputs):
             raise click.UsageError(message)
         if self.output is not None and self.output.suffix == ".xz":
             # It could be read only after a complete run.
@@ -68,14 +89,14 @@ class Output:
             except OSError as error:
                 raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
-    def publish(self, formats: Formats[_Report], report: _Report, plain: _Report, *, silent: bool = False) -> None:
-        """Print a report and write it to files; ``plain`` is the report for files, ``silent`` prints only JSON."""
+    def publish(self, formats: Formats, report: Any, plain: Any) -> None:
+        """Write a report to files, then print it; ``plain`` is the report for files."""
         # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
-        for kind, path in self.reports:
+        for kind, path in sorted(self.reports, key=lambda each: each[1] == STDOUT):
             with open_text(path) as file:
-                formats[kind](plain, file)
-        if not self.takes_stdout and (self.form == "json" or not silent):
-            formats[self.form](report, sys.stdout)
-        for kind, path in () if silent else self.files:
+                formats[kind](report if path == STDOUT else plain, file)
+        if self.prints_text and not self.quiet:
+            formats["text"](report, sys.stdout)
+        for kind, path in () if self.quiet else self.files:
             if path != STDOUT:
                 echo(f"{kind}: {path}", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
 from maxpool_check.results.record import ExitCode
 from maxpool_check.running.protocol_check import MISSING, OK, WRONG, ProtocolCheck, ProtocolStep
 from maxpool_check.targets.name import TargetName

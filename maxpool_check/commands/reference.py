@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.explaining.reference import FORMATS
 from maxpool_check.results.record import ExitCode
 

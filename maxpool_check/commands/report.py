@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.reporting.run_report import RunReport

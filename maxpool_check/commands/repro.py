@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import case_files, executing, model_cases, options
+from maxpool_check.commands import executing, model_cases
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import default_path, defect_files, root_of, shipped_root
 from maxpool_check.corpus.conditions import meets, shown_by

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import click
 
-from maxpool_check.commands import case_files, executing, options
-from maxpool_check.commands.configured import command_line
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import executing
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.configuration import command_line
+from maxpool_check.commands.old_output import Output
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
 from maxpool_check.reporting.run_report import RunReport

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.configuration import schema as configuration_schema
 from maxpool_check.comparing import acceptance_file
-from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.corpus import defect_file
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.evidence.tracing.trace import trace_schema

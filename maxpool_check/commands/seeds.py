@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
 from maxpool_check.running.pool import Pool, PoolLost, Resource, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

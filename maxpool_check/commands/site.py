@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
 from maxpool_check.files import open_regular
 from maxpool_check.reporting.site.history import History
 from maxpool_check.reporting.site.writing import NotASite, check_folder, write_site

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import old_options as options
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options
-from maxpool_check.commands.output import Output
+from maxpool_check.commands import old_case_files as case_files
+from maxpool_check.commands import old_options as options
+from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.selection import ALL
 from maxpool_check.evidence.kills import Kills, kills_by_clause

@@ -1,0 +1,494 @@
+"""The configuration: a table of TOML whose keys are the parameters of the commands, and environment variables.
+
+What it sets becomes the ``default_map`` of a command. A key at the top is for all commands that have the parameter, one in
+the section of a command for that command alone; a variable ``MAXPOOL_CHECK_KEY`` is stronger than both, and click itself reads
+``MAXPOOL_CHECK_COMMAND_KEY``.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from maxpool_check import inert
+from maxpool_check.commands import options
+from maxpool_check.commands.main import COMMANDS, cli
+from maxpool_check.files import read_regular
+
+PROGRAM, PREFIX = "maxpool-check", "MAXPOOL_CHECK_"
+OWN_NAME, PROJECT_NAME = "maxpool-check.toml", "pyproject.toml"
+
+SECTIONS = tuple(name for name in COMMANDS if " " not in name)
+SHARED = (*("paths", "targets", "spec", "variants", "known", "accept", "fail_on", "strict", "jobs"), *options.SETTINGS)
+"""The parameters that may be set for all commands: what they execute, and the settings of every run."""
+
+_OF_MODELS = ("paths", "spec")
+"""What is set for all commands is about cases, and not about models."""
+
+_EXCLUDED_BY = {
+    "jobs": ("dask",),
+    "dask": ("jobs",),
+    "targets": ("base", "head", "record"),
+    "base": ("targets",),
+    "head": ("targets",),
+    **dict.fromkeys(("output", "reports"), ("cases",)),
+}
+"""The parameters beside which a configured one has no effect."""
+
+_OWN_WORDS = "maxpool_check.words"
+"""The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
+
+_VARIABLES = {f"{PREFIX}{name.upper()}" for name in (*SHARED, "config", "color", "requires_browser")}
+_MOST_BYTES = 2**20
+
+
+class BadConfiguration(click.ClickException):
+    """A configuration that cannot be used; the message says where and why."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value, and where it comes from, for messages."""
+
+    value: Any
+    where: str
+
+
+class Defaults(dict[str, Any]):
+    """The defaults of one command by parameter, but those that an option of the command line excludes."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        super().__init__({name: entry.value for name, entry in entries.items()})
+        self.where = {name: entry.where for name, entry in entries.items()}
+
+    def __contains__(self, name: object) -> bool:
+        source = click.get_current_context().get_parameter_source
+        excluding = _EXCLUDED_BY.get(str(name), ())
+        return super().__contains__(name) and all(source(each) is not ParameterSource.COMMANDLINE for each in excluding)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A file, if there is one, and environment variables; entries are by section, '' being the top, and key."""
+
+    path: Path | None = None
+    entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, path: Sequence[str], parameters: Sequence[click.Parameter]) -> dict[str, Entry]:
+        """What is set for a command, by parameter, and the settings of every run. Raises :class:`BadConfiguration`."""
+        section = path[0].partition(" ")[0]
+        by_name = {**options.settings(), **{each.name or "": each for each in parameters}}
+        shared = {name: each for name, each in by_name.items() if name in SHARED}
+        if section == "model":
+            shared = {name: each for name, each in shared.items() if name not in _OF_MODELS}
+        found: dict[str, Entry] = {}
+        for level in (self._level("", shared), self._level(section, by_name), self._from_variables(shared)):
+            found = {name: each for name, each in found.items() if not set(_EXCLUDED_BY.get(name, ())) & level.keys()}
+            found |= level
+        if "path" in by_name and (paths := self._level("", {"paths": by_name["path"]}).get("paths")):
+            values = paths.value if isinstance(paths.value, list) else [paths.value]
+            found |= {"path": Entry(values[0], paths.where)} if len(values) == 1 else {}
+        return found
+
+    def _level(self, section: str, parameters: Mapping[str, click.Parameter]) -> dict[str, Entry]:
+        """The entries of a section for these parameters."""
+        found = {}
+        for name, parameter in parameters.items():
+            if entry := self.entries.get((section, _key(name))):
+                try:
+                    folder = (self.path or Path()).absolute().parent
+                    found[name] = Entry(_value(parameter, entry.value, folder), entry.where)
+                except ValueError as error:
+                    raise BadConfiguration(f"{entry.where} {error}") from error
+        return found
+
+    def _from_variables(self, parameters: Mapping[str, click.Parameter]) -> dict[str, Entry]:
+        found = {}
+        for name, parameter in parameters.items():
+            variable = f"{PREFIX}{name.upper()}"
+            # As elsewhere, an empty variable is one that is not set.
+            if text := self.variables.get(variable):
+                try:
+                    value = parameter.type.split_envvar_value(text) if _is_many(parameter) else text
+                except ValueError as error:
+                    raise BadConfiguration(f"{variable} is not a list of words: {error}, got '{text}'") from error
+                found[name] = Entry(value, variable)
+        return found
+
+    def check_names(self) -> None:
+        """Refuse unknown keys. Raises :class:`BadConfiguration`."""
+        for (section, key), entry in self.entries.items():
+            names = [each.name or "" for each in parameters_of(section)] if section else SHARED
+            known = set(map(_key, names))
+            if key not in known:
+                raise BadConfiguration(f"{entry.where} {_unknown(section, key, known)}")
+
+    def unknown_variables(self) -> Iterator[str]:
+        """The variables that begin as those of keys, and are none, with what they may have meant."""
+        known = set(_VARIABLES)
+        for name in sorted(self.variables):
+            if name.startswith(PREFIX) and name not in known:
+                known |= {
+                    f"{PREFIX}{'_'.join(path).upper()}_{str(each.name).upper()}"
+                    for path, leaf in leaves()
+                    for each in leaf.params
+                }
+                if name not in known:
+                    yield f"{name} is no variable of maxpool-check{_nearest(name, known)}"
+
+
+def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command, words: Sequence[str]) -> None:
+    """Give a command its defaults; ``words`` are those of the command line from its name on."""
+    ctx.meta[_OWN_WORDS] = tuple(words)
+    try:
+        configuration = load(ctx.params.get("config"))
+        defaults = Defaults(configuration.of(path, leaf.params))
+    except BadConfiguration:
+        if ctx.resilient_parsing:
+            return
+        raise
+    if not ctx.resilient_parsing:
+        for message in configuration.unknown_variables():
+            click.echo(inert.line(f"warning: {message}"), err=True)
+        for name in options.IN_ENVIRONMENT:
+            # What makes environments reads them there, in this process and in those that it starts.
+            if dict.__contains__(defaults, name) and (value := defaults[name]):
+                os.environ.setdefault(f"{PREFIX}{name.upper()}", "1" if value is True else str(value))
+    if ctx.params.get("config") == "none":
+        ctx.auto_envvar_prefix = None
+    nested: dict[str, Any] = defaults
+    for name in reversed(path):
+        nested = {name: nested}
+    ctx.default_map = nested
+
+
+def load(file: str | None, folder: Path | None = None) -> Configuration:
+    """The configuration of a file, or of the nearest one from ``folder`` upwards. Raises :class:`BadConfiguration`."""
+    if file == "none":
+        return Configuration()
+    path, tables = (Path(file), _tables(Path(file))) if file else _nearest_file(folder or Path.cwd())
+    entries: dict[tuple[str, str], Entry] = {}
+    if path is not None:
+        text, prefix = _content(path).decode(), ["tool", PROGRAM] if path.name == PROJECT_NAME else []
+        for name, value in tables.items():
+            is_section = name in SECTIONS and isinstance(value, Mapping)
+            for key, inner in value.items() if is_section else ((name, value),):
+                section = name if is_section else ""
+                line = _line_of(text, [*prefix, *filter(None, [section])], key)
+                where = f"{shown(path)}{f':{line}' if line else ''}: {f'[{section}] ' if section else ''}{key}"
+                entries[section, key] = Entry(inner, where)
+    configuration = Configuration(path, entries, os.environ)
+    configuration.check_names()
+    return configuration
+
+
+def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that is no group, with its words."""
+    ctx = click.Context(cli)
+    for name in COMMANDS:
+        command = cli.get_command(ctx, name)
+        if isinstance(command, click.Group):
+            yield from (((name, inner), leaf) for inner, leaf in command.commands.items())
+        elif command is not None:
+            yield (name,), command
+
+
+def parameters_of(section: str) -> list[click.Parameter]:
+    """The parameters that a section may set: the options of its commands, and the files that they take."""
+    commands = [cli.get_command(click.Context(cli), name) for name in COMMANDS if name.partition(" ")[0] == section]
+    inner = [each for command in commands for each in getattr(command, "commands", {"": command}).values()]
+    return [
+        parameter
+        for command in inner
+        for parameter in command.params
+        if isinstance(parameter, click.Option) or parameter.name == "paths"
+    ]
+
+
+def placed(error: click.ClickException) -> click.ClickException:
+    """An error with the place that the wrong value was set in, if that is not the command line: ``pyproject.toml:7: jobs``."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
+        return error
+    source = error.ctx.get_parameter_source(error.param.name)
+    if source is ParameterSource.ENVIRONMENT:
+        return BadConfiguration(f"{error.ctx.auto_envvar_prefix}_{error.param.name.upper()}: {error.message}")
+    if source is ParameterSource.DEFAULT_MAP and isinstance(error.ctx.default_map, Defaults):
+        return BadConfiguration(f"{error.ctx.default_map.where[error.param.name]}: {error.message}")
+    return error
+
+
+def command_line() -> tuple[str, ...]:
+    """The words of the command line that is running, with what a configuration added to them as options."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return ()
+    words: list[str] = list(ctx.find_root().obj or ())
+    named: list[str] = []
+    arguments: list[str] = []
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if source not in (ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT):
+            continue
+        value = (
+            parameter.value_from_envvar(ctx)
+            if source is ParameterSource.ENVIRONMENT
+            else ctx.default_map[parameter.name]
+        )  # type: ignore[index]
+        values = [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
+        option = max(parameter.opts, key=len)
+        if isinstance(parameter, click.Argument):
+            arguments += values
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            named += [option] if ctx.params[parameter.name or ""] else []
+        else:
+            named += [word for each in values for word in (option, each)]
+    if not named and not arguments:
+        return (PROGRAM, *words)
+    own = ctx.meta[_OWN_WORDS]
+    end = own.index("--") if "--" in own else len(own)
+    # What it says is all that holds.
+    return (PROGRAM, "--config", "none", *own[:end], *named, *own[end:], *arguments)
+
+
+def described() -> str:
+    """What holds for each key that may be set for all commands, or that is set, and where it comes from, as text."""
+    given = click.get_current_context().find_root().params["config"]
+    configuration = load(given)
+    rows = {_key(name): ("-", "default") for name in (*SHARED, "cache")}
+    defaults = [(each.name, each.to_info_dict()["default"]) for _, leaf in leaves() for each in leaf.params]
+    rows |= {_key(name): (_text(value), "default") for name, value in defaults if name in SHARED and value is not None}
+    for path, leaf in leaves():
+        section = path[0].partition(" ")[0]
+        for name, entry in configuration.of(path, leaf.params).items():
+            own = f"{section}." if re.search(rf"\[{section}\]|{PREFIX}{section.upper()}_", entry.where) else ""
+            rows[f"{own}{_key(name)}"] = (_text(entry.value), entry.where)
+            for parameter in leaf.params:
+                if parameter.name == name:
+                    try:
+                        parameter.type_cast_value(click.Context(leaf), entry.value)
+                    except click.BadParameter as error:
+                        raise BadConfiguration(f"{entry.where}: {error.message}") from error
+    widths = [max(map(len, rows)), min(40, max(len(value) for value, _ in rows.values()))]
+    lines = [f"{key.ljust(widths[0])}  {value.ljust(widths[1])}  {where}" for key, (value, where) in rows.items()]
+    return "\n".join([f"file: {shown(configuration.path) if configuration.path else 'none'}", "", *lines])
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of ``maxpool-check.toml``, and of the table ``tool.maxpool-check`` of a ``pyproject.toml``."""
+
+    def table(parameters: Mapping[str, click.Parameter]) -> dict[str, Any]:
+        about = {
+            _key(name): {
+                "description": getattr(each, "help", None) or "Case files and folders of them.",
+                **_schema(each),
+            }
+            for name, each in parameters.items()
+        }
+        return {"type": "object", "properties": about, "additionalProperties": False}
+
+    sections = {name: {each.name or "": each for each in parameters_of(name)} for name in SECTIONS}
+    every = {name: each for parameters in sections.values() for name, each in parameters.items()} | options.settings()
+    whole = table({name: every[name] for name in SHARED if name in every})
+    own = {name: {**table(each), "description": f"For maxpool-check {name} alone."} for name, each in sections.items()}
+    # 'targets' is a key as well as a command.
+    own["targets"] = {"anyOf": [own["targets"], whole["properties"]["targets"]]}
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The configuration of maxpool-check"}
+    return {**about, **whole, "properties": {**whole["properties"], **own}}
+
+
+def shown(path: Path) -> str:
+    """A path as a message shows it: from the working folder, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _is_many(parameter: click.Parameter) -> bool:
+    return bool(getattr(parameter, "multiple", False)) or parameter.nargs == -1
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _schema(parameter: click.Parameter) -> dict[str, Any]:
+    """The JSON Schema of a parameter's value in a file."""
+    kind = parameter.type
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return {"type": "boolean"}
+    if isinstance(kind, options.Report):
+        files = {name: {"type": "string", "minLength": 1} for name in kind.formats}
+        return {"type": "object", "properties": files, "additionalProperties": False}
+    each: dict[str, Any] = {"type": "string", "minLength": 1}
+    if isinstance(kind, click.Choice):
+        each = {"enum": list(kind.choices)}
+    elif isinstance(kind, click.IntRange) or getattr(parameter, "count", False):
+        each = {"type": "integer", "minimum": 1}
+    elif kind is options.SECONDS or isinstance(kind, click.FloatRange):
+        each = {"type": "number", "exclusiveMinimum": 0}
+    is_list = _is_many(parameter) or getattr(kind, "joined", "")
+    return {"anyOf": [each, {"type": "array", "items": each}]} if is_list else each
+
+
+def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
+    """The value of a key as the command line would have it; paths are relative to ``folder``. Raises ``ValueError``."""
+    schema, kind = _schema(parameter), parameter.type
+    if isinstance(kind, options.Report):
+        if not isinstance(value, Mapping):
+            raise ValueError('must be a table of paths by format, such as {html = "build/report.html"}')
+        if unknown := [name for name in value if name not in kind.formats]:
+            raise ValueError(f"has the unknown format '{unknown[0]}'; formats are {', '.join(kind.formats)}")
+        return [
+            f"{name}={_one(path, schema['properties'][name], 'path', kind, folder)}" for name, path in value.items()
+        ]
+    what = "path" if isinstance(kind, click.Path) or kind is options.PATH else "text"
+    if "anyOf" not in schema:
+        return _one(value, schema, what, kind, folder)
+    if not isinstance(value, (list, str)):
+        raise ValueError('must be a list, such as ["..."]')
+    values = []
+    for number, element in enumerate(value if isinstance(value, list) else [value], 1):
+        try:
+            values.append(_one(element, schema["anyOf"][0], what, kind, folder))
+        except ValueError as error:
+            raise ValueError(f"element {number} {error}") from error
+    return kind.joined.join(values) if getattr(kind, "joined", "") else values
+
+
+def _one(value: Any, schema: Mapping[str, Any], what: str, kind: click.ParamType[Any], folder: Path) -> Any:
+    wanted = schema.get("type")
+    if "enum" in schema and value not in schema["enum"]:
+        raise ValueError(f"must be one of {', '.join(schema['enum'])}")
+    if wanted == "boolean" and not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    if wanted in ("integer", "number"):
+        takes = int if wanted == "integer" else (int, float)
+        if isinstance(value, bool) or not isinstance(value, takes) or not value > 0:
+            raise ValueError(f"must be a {'whole number' if wanted == 'integer' else 'number'} above 0")
+        return str(value)
+    if wanted == "string":
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"must be a {what}")
+        if what == "path":
+            return _relocated(value, folder)
+        if isinstance(kind, options.Value) and kind.names_files:
+            # The file of a kernel, or a record.
+            name, _, rest = value.partition(":")
+            if name == "python" or (name == "command" and os.sep in rest.partition(" ")[0]):
+                return f"{name}:{_relocated(rest, folder)}"
+            return _relocated(value, folder) if value.endswith((".jsonl", ".gz", ".xz")) else value
+    return value
+
+
+def _relocated(path: str, folder: Path) -> str:
+    """A path that is relative to ``folder``, from the working folder; ``-``, ``none`` and names of the corpus stay."""
+    if path in ("-", "none", "corpus") or path.startswith("corpus:") or os.path.isabs(path) or folder == Path.cwd():  # noqa: PTH117
+        return path
+    return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
+
+
+def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
+    """The nearest configuration from a folder upwards."""
+    for candidate in (folder, *folder.parents):
+        own, project = candidate / OWN_NAME, candidate / PROJECT_NAME
+        # A project may have nothing to do with this tool: its file is parsed only if it names it.
+        table = _table(project) if project.is_file() and PROGRAM.encode() in _content(project) else None
+        if own.is_file() and table is not None:
+            names = f"{shown(own)} and the table tool.{PROGRAM} of {shown(project)}"
+            raise BadConfiguration(f"{names} both configure; keep one of them")
+        if own.is_file():
+            return own, _toml(own)
+        if table is not None:
+            return project, table
+    return None, {}
+
+
+def _tables(path: Path) -> Mapping[str, Any]:
+    if path.name != PROJECT_NAME:
+        return _toml(path)
+    table = _table(path)
+    if table is None:
+        raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
+    return table
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    """The table of this tool in a pyproject.toml."""
+    tool = _toml(path).get("tool", {})
+    table = tool.get(PROGRAM) if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise BadConfiguration(f"{shown(path)}: tool.{PROGRAM} must be a table")
+    return table
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path, _MOST_BYTES)
+    except OSError as error:
+        raise BadConfiguration(f"{shown(path)}: {error.strerror}") from error
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        return tomllib.loads(_content(path).decode())
+    except UnicodeDecodeError as error:
+        raise BadConfiguration(f"{shown(path)}: not UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        message, _, place = str(error).partition(" (at ")
+        line = re.match(r"line (\d+), column (\d+)", place)
+        where = f":{line[1]}:{line[2]}" if line else ""
+        raise BadConfiguration(f"{shown(path)}{where}: no TOML: {message if line else error}") from error
+
+
+def _nearest(name: str, names: set[str]) -> str:
+    from maxpool_check.specifications.specification import nearest
+
+    return nearest(name, sorted(names))
+
+
+def _unknown(section: str, name: str, known: set[str]) -> str:
+    """Why a key is unknown where it stands."""
+    if not section and name in SECTIONS:
+        return f"is the section of a command: [{name}]"
+    places = [f"[{each}]" for each in SECTIONS if name in {_key(other.name or "") for other in parameters_of(each)}]
+    # The option --target sets the key 'targets', where there is one.
+    if places and f"{name}s" not in known:
+        places = [*(["the top"] if name in map(_key, SHARED) else []), *places]
+        here = f"into [{section}]" if section else "to the top"
+        return f"does not belong {here}, but into {', '.join(places)}"
+    names = known | (set() if section else set(SECTIONS))
+    return f"is an unknown key{_nearest(name, names)}; keys are {', '.join(sorted(names))}"
+
+
+def _line_of(text: str, tables: list[str], key: str) -> int | None:
+    """The line that sets a key or begins its table; None where it is written in another way than usual."""
+    header = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?")
+    begins = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
+    table: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := header.fullmatch(line):
+            table = [name.strip().strip("\"'") for name in match[1].split(".")]
+            if table[: len(tables) + 1] == [*tables, key]:
+                return number
+        elif table == tables and begins.match(line):
+            return number
+    return None

@@ -1,0 +1,229 @@
+"""Reads the case files that a user names, and says what is wrong with them."""
+
+import contextlib
+import gc
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import old_options
+from maxpool_check.commands.output import Mistakes
+from maxpool_check.corpus import collection
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located, named, shipped_root
+from maxpool_check.corpus.collection import NAME as CORPUS
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
+from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
+from maxpool_check.corpus.tensors import MOST_CELLS
+from maxpool_check.files import not_found
+from maxpool_check.judging.defects import Defect
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import TargetName
+
+
+def _path(text: str) -> Path:
+    located(Path(text))
+    return Path(text)
+
+
+PATH = old_options.Parsed("PATH", _path)
+"""A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
+
+folder = click.option(
+    "-p", "--path", type=PATH, metavar="PATH",
+    help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
+)  # fmt: skip
+
+
+max_cells = click.option(
+    "--max-cells", type=old_options.COUNT, default=MOST_CELLS, metavar="N",
+    help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
+)  # fmt: skip
+
+
+def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return paths or (Path(CORPUS),)
+
+
+_paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
+_selection = click.option(
+    "-k", "selected", multiple=True, metavar="EXPR",
+    help="Only these cases: a glob of the id, or tag:, clause:, dtype:, spec:, defect: or kind: with a glob. Repeatable: those "
+    "that match any.",
+)  # fmt: skip
+_documents = click.option(
+    "--spec", "specs", multiple=True, type=old_options.DOCUMENTS, callback=old_options.joined, metavar="NAME,...",
+    help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino, which python: and command: "
+    "targets then claim beside their own. Repeatable; all: every document.",
+)  # fmt: skip
+
+corpus_lock = click.option(
+    "--corpus-lock", "lock", type=old_options.FILE, metavar="FILE",
+    help="Refuse another corpus than the one of this lock; see 'corpus lock'.",
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
+    """Show the problems of a ``CorpusError``."""
+    try:
+        yield
+    except CorpusError as error:
+        raise Mistakes(error.problems, consequence) from error
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """The case files that a user names, and which of their cases to use.
+
+    ``selected`` are the expressions of ``-k``. ``specs`` are the names of documents and families of ``--spec``, of which ``all``
+    is one.
+    """
+
+    paths: Sequence[Path]
+    max_cells: int = MOST_CELLS
+    selected: Sequence[str] = ()
+    lock: Path | None = None
+    specs: Sequence[str] = ()
+
+    @property
+    def exist(self) -> bool:
+        """Whether all paths lead somewhere."""
+        return all(located(path).exists() for path in self.paths)
+
+    def read(self) -> Corpus:
+        """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
+        expected = _lock(self.lock) if self.lock is not None else None
+        # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
+        gc.disable()
+        try:
+            with mistakes():
+                corpus = collection.collect(self.paths, self.max_cells)
+        finally:
+            gc.freeze()
+            gc.enable()
+        for problem in corpus.left_out:
+            left_out(problem)
+        if expected is not None and (found := differences(expected, corpus)):
+            whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
+            again = f"to lock this one: {shlex.join(['maxpool-check', 'corpus', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
+            raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
+        return corpus
+
+    def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
+        """The targets, the kernels among them claiming the documents of ``--spec``."""
+        return tuple(target.claiming(name for name in self.specs if name != ALL) for target in targets)
+
+    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> Sequence[Case]:
+        """The selected cases: of some documents, if the user names none. Raises ``click.UsageError`` if there are none."""
+
+        def defects() -> list[Defect]:
+            with mistakes():
+                return read_all_defects(corpus.known_files)
+
+        try:
+            selected = select(corpus.cases, self.selected, defects)
+        except NothingSelected as error:
+            raise click.UsageError(f"-k: {error}") from error
+        names = self.specs or specs
+        cases = of_documents(selected, names)
+        if not cases:
+            others = sorted({case.spec for case in selected})
+            raise click.UsageError(f"no selected case is of {' or '.join(names)}; they are of {', '.join(others)}")
+        return cases
+
+
+def _lock(path: Path) -> CorpusLock:
+    try:
+        return read_lock(path)
+    except BadLock as error:
+        raise click.UsageError(str(error)) from error
+    except FileNotFoundError as error:
+        raise click.UsageError(
+            f"{not_found(path, is_file=True)}; 'maxpool-check corpus lock -o {path}' writes a lock"
+        ) from error
+    except OSError as error:
+        raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
+
+
+def every(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...`` and ``--max-cells``, as ``files``."""
+    return _paths(max_cells(old_options.bundled(files=CaseFiles)(command)))
+
+
+def by_expression(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
+    return _selection(every(command))
+
+
+def selected(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...``, ``-k``, ``--spec`` and ``--max-cells``, as ``files``."""
+    return _documents(by_expression(command))
+
+
+def left_out(problem: Problem) -> None:
+    """Print the test of another suite that is skipped, and the reason."""
+    old_options.echo(f"left out: {problem.path}: {problem.message}", err=True)
+
+
+def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = True) -> Case:
+    """One case by its full id, or as FILE.yaml:ID, where the part of the id after the colon is enough if no other case has it.
+
+    FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
+    case is executed on takes models, so that a model's operator set counts.
+    """
+    # It is slow to import, and most commands read no model.
+    from maxpool_check.commands import model_cases
+
+    parts = name.split(":")
+    beginnings = [(":".join(parts[:number]), ":".join(parts[number:])) for number in range(1, len(parts))]
+    in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]
+    is_file = bool(in_file)
+    file, short = in_file[0] if in_file else (":".join(parts[:-1]), parts[-1])
+    path = PATH.convert(file, None, None) if is_file else folder
+    if path is not None and model_cases.is_model(path):
+        return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
+    if path is not None and not located(path).exists():
+        raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
+    if is_file and path is not None:
+        return _of_file(CaseFiles([path], cells).read().cases, short, path)
+    places = [folder] if folder is not None else _places()
+    for place in places:
+        # The other files need not be read, if the one of that name has the case.
+        alone = located(place) / f"{file}.yaml"
+        likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
+        for each in (*likely, place):
+            cases = CaseFiles([each], cells).read().cases
+            if found := next((case for case in cases if case.id == name), None):
+                return found
+    return case_named(cases, name, places[-1])
+
+
+def _places() -> list[Path]:
+    """Where a case is looked for by its id: in ``cases``, then in the corpus that comes with the tool, if it is another."""
+    own = Path("cases")
+    if not own.is_dir():
+        return [Path(CORPUS)]
+    return [own] if own.resolve() == shipped_root().resolve() else [own, Path(CORPUS)]
+
+
+def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:
+    """The case of a file with this id, or with this part of its id after the colon."""
+    if found := next((case for case in cases if name in (case.id, case.name)), None):
+        return found
+    hint = nearest(name, [*(case.id for case in cases), *(case.name for case in cases)])
+    raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check list {file}' lists the cases")
+
+
+def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
+    """The case with this full id."""
+    for case in cases:
+        if case.id == name:
+            return case
+    hint = nearest(name, [case.id for case in cases])
+    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
