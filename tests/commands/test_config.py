@@ -1,15 +1,13 @@
 """What a configuration sets, where it is looked for, and what is said about mistakes in it."""
 
 import json
-import re
 import subprocess
 import sys
 
 import jsonschema
 import pytest
 
-from maxpool_check.configuration.keys import COMMANDS, CONFIG_VARIABLE, KEYS, SECTIONS, keys_of
-from maxpool_check.configuration.schema import configuration_schema
+from maxpool_check.commands.configuration import schema as configuration_schema
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT, SMALL, command, run_pytest
 from tests.models import zoo
@@ -44,7 +42,7 @@ def test_a_run_needs_no_arguments_with_a_configuration(project):
     record = read(project / "record.jsonl")
     assert {each.variant for each in record.executions} == {"y-only"}
     assert list(record.header.command) == [
-        "maxpool-check", "--no-config", "run", "-o", "record.jsonl", "--format", "json", "--variants", "y-only", "cases",
+        "maxpool-check", "--config", "none", "run", "-o", "record.jsonl", "--format", "json", "--variants", "y-only", "cases",
     ]  # fmt: skip
 
 
@@ -111,19 +109,6 @@ def test_the_section_the_environment_and_the_command_line_win_in_this_order(proj
     assert [words[number + 1] for number, word in enumerate(words) if word == "--timeout"] == ["5"]
 
 
-def test_config_shows_every_key_and_those_of_one_command(project):
-    configure(project, '[gate]\nbase = "onnxruntime==1.24.4"\n')
-    every = sources(project, MAXPOOL_CHECK_CACHE="/nowhere")
-    assert every["gate.base"] == (["onnxruntime==1.24.4"], "maxpool-check.toml:2: [gate] base")
-    assert every["cache"] == ("/nowhere", "MAXPOOL_CHECK_CACHE")
-    assert {key.name for key in KEYS if key.shared} <= every.keys()
-    for name in COMMANDS:
-        assert sources(project, "--command", name).keys() == {key.name for key in keys_of(name).values()}
-    text = command("config", cwd=project).out
-    assert text.startswith("file: maxpool-check.toml\n")
-    assert re.search(r"^timeout +10; model: 60 +default$", text, re.MULTILINE)
-
-
 def test_the_nearest_configuration_holds_and_a_project_of_others_is_passed_by(project):
     configure(project, "timeout = 1\n")
     (project / "below/pyproject.toml").write_text('[project]\ndependencies = ["maxpool-check"]\n')
@@ -132,10 +117,10 @@ def test_the_nearest_configuration_holds_and_a_project_of_others_is_passed_by(pr
     (project / "below/maxpool-check.toml").write_text("timeout = 2\n")
     assert sources(project / "below")["timeout"][0] == "2"
     assert sources(project / "below", MAXPOOL_CHECK_CONFIG="../maxpool-check.toml")["timeout"][0] == "1"
-    assert command("--no-config", "config", cwd=project, MAXPOOL_CHECK_TIMEOUT="9").out.count("default\n") > 9
+    assert command("--config", "none", "config", cwd=project, MAXPOOL_CHECK_TIMEOUT="9").out.count("default\n") > 9
     named = command("--config", "../maxpool-check.toml", "config", cwd=project / "below")
     assert "maxpool-check.toml:1: timeout" in named.out
-    both = command("--config", "x", "--no-config", "config", cwd=project)
+    both = command("--config", "x", "--config", "none", "config", cwd=project)
     assert (both.code, "contradict" in both.err) == (2, True)
 
 
@@ -191,7 +176,7 @@ def test_a_bad_variable_is_an_error_and_an_unknown_one_is_named_by_config(projec
     warning = "warning: MAXPOOL_CHECK_TIMOUT is no variable of maxpool-check (did you mean 'MAXPOOL_CHECK_TIMEOUT'?)\n"
     assert done.err == warning
     assert command("list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == warning
-    assert command("--no-config", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == ""
+    assert command("--config", "none", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == ""
     assert command("list", "cases", cwd=project, MAXPOOL_CHECK_REQUIRES_BROWSER="1").err == ""
 
 
@@ -234,15 +219,6 @@ def test_the_schema_takes_what_the_tool_takes():
     ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
-
-
-def test_every_key_names_parameters_that_there_are_and_no_two_share_a_variable():
-    for name in COMMANDS:
-        assert command("config", "--command", name).code == 0
-    variables = [key.variable() for key in KEYS if key.shared]
-    variables += [key.variable(section) for key in KEYS for section in key.sections]
-    assert len({CONFIG_VARIABLE, "MAXPOOL_CHECK_CACHE", *variables}) == len(variables) + 2
-    assert not {key.name for key in KEYS if key.shared} & set(SECTIONS)
 
 
 def test_pytest_takes_its_options_from_the_configuration(project):
