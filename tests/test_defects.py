@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maxpool_check.comparing.defect_status import completeness, statuses
+from maxpool_check.comparing.defects import completeness, statuses
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions

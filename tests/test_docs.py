@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from maxpool_check.comparing.changes import Change
 from maxpool_check.comparing.gate import Decision
+from maxpool_check.comparing.transitions import Change
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
 from maxpool_check.docs import anchor, topics

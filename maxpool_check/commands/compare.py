@@ -12,11 +12,9 @@ import click
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.old_case_files import mistakes
 from maxpool_check.commands.old_output import Output
-from maxpool_check.comparing.acceptance_file import read_accepted
-from maxpool_check.comparing.changes import BLOCKING, UNOBSERVABLE, Change
-from maxpool_check.comparing.gate import TargetComparison, compare_targets
-from maxpool_check.comparing.policy import GatePolicy
-from maxpool_check.comparing.transitions import Incomparable, paired
+from maxpool_check.comparing.acceptance import read_accepted
+from maxpool_check.comparing.gate import GatePolicy, TargetComparison, compare_targets
+from maxpool_check.comparing.transitions import BLOCKING, UNOBSERVABLE, Change, Incomparable, paired
 from maxpool_check.corpus.selection import ALL
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import changes_ci, changes_json, changes_markdown, changes_text

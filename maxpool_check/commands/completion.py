@@ -111,7 +111,7 @@ def variant(ctx: click.Context, incomplete: str) -> list[str]:
 
 def changes(ctx: click.Context, incomplete: str) -> list[str]:
     """A list of changes."""
-    from maxpool_check.comparing.changes import UNOBSERVABLE, Change
+    from maxpool_check.comparing.transitions import UNOBSERVABLE, Change
 
     return _last_of_list(["any", *(change.value for change in Change if change not in UNOBSERVABLE)], incomplete)
 

@@ -13,7 +13,7 @@ from maxpool_check.commands import executing
 from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.old_output import Output
-from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
+from maxpool_check.comparing.defects import TargetStatus, completeness, statuses
 from maxpool_check.corpus.collection import Corpus, default_path, defect_files, is_shipped, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects

@@ -11,8 +11,7 @@ from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.offline import offline
 from maxpool_check.commands.old_output import Output
-from maxpool_check.comparing.gate import TargetComparison, compare_targets
-from maxpool_check.comparing.policy import GatePolicy
+from maxpool_check.comparing.gate import GatePolicy, TargetComparison, compare_targets
 from maxpool_check.comparing.transitions import Incomparable
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.selection import ALL

@@ -11,8 +11,7 @@ from maxpool_check.commands import compare
 from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.gate import BASE, base_of, base_target
-from maxpool_check.comparing.acceptance import narrowest
-from maxpool_check.comparing.acceptance_file import add_accepted
+from maxpool_check.comparing.acceptance import add_accepted, narrowest
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Incomparable
 from maxpool_check.results.record import ExitCode, Record

@@ -10,7 +10,7 @@ import click
 
 from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.commands import old_options as options
-from maxpool_check.comparing.entries import defects_for, never_matching
+from maxpool_check.comparing.defects import defects_for, never_matching
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, collect, defect_files, is_shipped, root_of
 from maxpool_check.corpus.conditions import with_cases

@@ -8,7 +8,7 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.configuration import schema as configuration_schema
-from maxpool_check.comparing import acceptance_file
+from maxpool_check.comparing import acceptance
 from maxpool_check.corpus import defect_file
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.evidence.tracing.trace import trace_schema
@@ -18,7 +18,7 @@ from maxpool_check.results.storage import schema
 from maxpool_check.running import outputs
 
 _SCHEMAS: Mapping[str, Callable[[], Any]] = {
-    "accepted": lambda: acceptance_file.SCHEMA,
+    "accepted": lambda: acceptance.SCHEMA,
     "case": case_file_schema,
     "config": configuration_schema,
     "defects": lambda: defect_file.SCHEMA,

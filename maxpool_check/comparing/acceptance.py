@@ -1,14 +1,32 @@
-"""Changes that a user has accepted: who, why, and until when."""
+"""Changes that a user has accepted: who, why, and until when; and the YAML files that hold them."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
-from maxpool_check.comparing.changes import Change
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Change
+from maxpool_check.corpus.document import Document, read
+from maxpool_check.corpus.editing import EditedFile, on_one_line
+from maxpool_check.corpus.problems import CorpusError, Problem, Structure
+from maxpool_check.corpus.schema import read_schema
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
+
+SCHEMA: dict[str, Any] = read_schema(
+    Path(__file__).with_name("accepted.schema.json"),
+    changes=[change.value for change in Change if change not in UNOBSERVABLE],
+    kinds=[kind.value for kind in DivergenceKind],
+)
+"""The published schema of a file of accepted changes."""
+
+_STRUCTURE = Structure(SCHEMA)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +84,9 @@ def narrowest(
     cases: dict[tuple[Change, frozenset[str], frozenset[str]], list[str]] = {}
     for (change, kinds, case), of_case in variants.items():
         cases.setdefault((change, kinds, frozenset(of_case)), []).append(case)
-    when = TargetSelector.of(_runtime(head), f"=={head.version}" if head.version else "")
+    is_program = head.name.startswith(("python:", "command:", "transform:"))
+    runtime = head.name if is_program else re.sub(r"==[^@?]+", "", head.name, count=1)
+    when = TargetSelector.of(runtime, f"=={head.version}" if head.version else "")
     return [
         AcceptedChange(change, when, tuple(names), kinds, of_cases, author, reason, expires)
         for (change, kinds, of_cases), names in cases.items()
@@ -74,24 +94,92 @@ def narrowest(
 
 
 def unused(
-    accepted: Collection[AcceptedChange], used: Collection[AcceptedChange], head: TargetDescription,
-    cases: Collection[str], today: date,
-) -> list[str]:  # fmt: skip
+    accepted: Iterable[AcceptedChange],
+    used: Collection[AcceptedChange],
+    head: TargetDescription,
+    cases: Collection[str],
+    today: date,
+) -> list[str]:
     """A message for each entry about a target that has expired, or that none of the compared cases shows."""
     messages = []
     for each in accepted:
-        if not each.is_about(head):
-            continue
         what = f"{each.change.value} of {', '.join(each.cases[:3])}{', ...' if len(each.cases) > 3 else ''}"
-        if each.expires < today:
+        if each.is_about(head) and each.expires < today:
             messages.append(f"acceptance expired on {each.expires}: {what}: {each.reason} ({each.author})")
-        elif each not in used and any(map(each.has_case, cases)):
+        elif each.is_about(head) and each not in used and any(map(each.has_case, cases)):
             messages.append(f"accepted, but no longer so; remove the entry: {what}: {each.reason} ({each.author})")
     return messages
 
 
-def _runtime(head: TargetDescription) -> str:
-    """A target's name without its version."""
-    if head.name.startswith(("python:", "command:", "transform:")):
-        return head.name
-    return re.sub(r"==[^@?]+", "", head.name, count=1)
+def read_accepted(path: Path) -> list[AcceptedChange]:
+    """The accepted changes of a file. Raises :class:`CorpusError` with the problems of every entry."""
+    document = read(path)
+    problems = [
+        document.problem(tuple(at), message, key=key) for at, key, message in _STRUCTURE.mistakes(document.data)
+    ]
+    accepted = []
+    for number in range(len(document.data["accepted"]) if not problems else 0):
+        try:
+            accepted.append(_entry(document, number))
+        except CorpusError as error:
+            problems += error.problems
+    if problems:
+        raise CorpusError(problems)
+    return accepted
+
+
+def add_accepted(path: Path, entries: Sequence[AcceptedChange]) -> None:
+    """Add entries to a file, which is created if it does not exist; its comments stay.
+
+    Raises :class:`CorpusError` if they cannot be added to the file.
+    """
+    expected = [_fields(each) for each in [*(read_accepted(path) if path.exists() else []), *entries]]
+    file = EditedFile(path, "accepted: []\n")
+    for entry in entries:
+        file.append("accepted", _fields(entry))
+    if not file.replace(lambda new: [_fields(each) for each in read_accepted(new)] == expected):
+        message = "nothing can be added safely to this file; end it with a block list under 'accepted:'"
+        raise CorpusError([Problem(str(path), 1, 1, message)])
+
+
+def _entry(document: Document, number: int) -> AcceptedChange:
+    """The entry of this number, of which the structure is right. Raises :class:`CorpusError`."""
+    fields = document.data["accepted"][number]
+    key = "runtime"
+    try:
+        when = TargetSelector.of(fields["runtime"])
+        names = {*RUNTIMES, *TOOLS, *(runtime.distribution for runtime in RUNTIMES.values())}
+        if when.exact is None and when.name not in {*names, "python", "command"}:
+            raise ValueError(f"unknown runtime '{fields['runtime']}'{nearest(fields['runtime'], names)}")
+        key = "versions"
+        when = TargetSelector.of(fields["runtime"], fields.get("versions", ""))
+        key = "expires"
+        expires = date.fromisoformat(fields["expires"])
+    except ValueError as error:
+        message = f"not a date: {error}" if key == "expires" else str(error)
+        raise CorpusError([document.problem(("accepted", number, key), message)]) from error
+    kinds, variants = (frozenset(fields[name]) if name in fields else None for name in ("kinds", "variants"))
+    return AcceptedChange(
+        Change(fields["change"]),
+        when,
+        tuple(fields["cases"]),
+        kinds,
+        variants,
+        fields["author"],
+        fields["reason"],
+        expires,
+    )
+
+
+def _fields(entry: AcceptedChange) -> dict[str, Any]:
+    sets = {"kinds": entry.kinds, "variants": entry.variants}
+    return {
+        "change": entry.change.value,
+        "runtime": entry.when.runtime,
+        **({"versions": entry.when.bounds} if entry.when.bounds else {}),
+        **{name: on_one_line(sorted(values)) for name, values in sets.items() if values is not None},
+        "cases": list(entry.cases),
+        "author": entry.author,
+        "reason": entry.reason,
+        "expires": entry.expires.isoformat(),
+    }

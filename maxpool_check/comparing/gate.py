@@ -1,17 +1,157 @@
-"""Whether an upgrade may pass: SAFE, REVIEW or BLOCK."""
+"""Whether an upgrade may pass: which changes block it, what they have in common, and SAFE, REVIEW or BLOCK."""
 
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
-from maxpool_check.comparing.acceptance import unused
-from maxpool_check.comparing.changes import UNOBSERVABLE, Change
-from maxpool_check.comparing.policy import Assessed, GatePolicy
-from maxpool_check.comparing.summary import ChangeSummary, TransitionGroup, summarize
-from maxpool_check.comparing.transitions import Transition, transitions
-from maxpool_check.results.record import ExitCode, KnownEntry, Record, RunHeader, TargetDescription
+from maxpool_check.comparing.acceptance import AcceptedChange, unused
+from maxpool_check.comparing.transitions import BLOCKING, UNOBSERVABLE, Change, Transition, transitions
+from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.defects import worst as worst_severity
+from maxpool_check.results.record import FAULTS, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural
+
+
+@dataclass(frozen=True)
+class GatePolicy:
+    """What blocks: ``changes``, where the new result is none or of one of ``severities`` (None: any), unless ``accepted``.
+
+    ``today`` is the date by which what is accepted expires.
+    """
+
+    changes: Collection[Change] = BLOCKING
+    severities: Collection[Severity] | None = None
+    accepted: Sequence[AcceptedChange] = ()
+    today: date = date.min
+
+    def assessed(self, transition: Transition, head: TargetDescription | None = None) -> Transition:
+        """The transition with whether it blocks, and what accepts it on ``head``."""
+        new, execution = transition.new, transition.execution
+        if transition.change not in self.changes or (
+            self.severities is not None
+            and new is not None
+            and new.verdict in FAULTS
+            and worst_severity([new]) not in self.severities
+        ):
+            return transition
+        kinds = new.kinds if new is not None else ()
+        accepting = (
+            entry
+            for entry in self.accepted
+            if entry.expires >= self.today
+            and entry.accepts(transition.change, execution.case, execution.variant, kinds)
+            and head is not None
+            and entry.is_about(head)
+        )
+        accepted = next(accepting, None)
+        return replace(transition, blocks=accepted is None, accepted=accepted)
+
+
+@dataclass(frozen=True)
+class TransitionGroup:
+    """Transitions of one change between the same known defects, or between the same kinds, those of small cases first.
+
+    ``defects`` are the ids before and after; None where no known defect expects the executions. All of them block, or none; all
+    are accepted by the same author for the same reason, or none.
+    """
+
+    transitions: Sequence[Transition]
+    defects: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def smallest(self) -> Transition:
+        """The transition to look at."""
+        return self.transitions[0]
+
+    @property
+    def change(self) -> Change:
+        """The change of all of them."""
+        return self.smallest.change
+
+    @property
+    def blocks(self) -> bool:
+        """Whether they block."""
+        return self.smallest.blocks
+
+    @property
+    def accepted(self) -> AcceptedChange | None:
+        """What the user has accepted."""
+        return self.smallest.accepted
+
+    @cached_property
+    def cases(self) -> list[str]:
+        """The cases, once each, the smallest first."""
+        return list(dict.fromkeys(each.execution.case for each in self.transitions))
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The kinds before and after."""
+        before, after = zip(*(each.kinds for each in self.transitions), strict=True)
+        return tuple(sorted({*sum(before, ())})), tuple(sorted({*sum(after, ())}))
+
+    @cached_property
+    def rank(self) -> int:
+        """The rank of the worst severity, 0 for the worst."""
+        sides = ([each for each in (pair.new, pair.old) if each and each.kinds] for pair in self.transitions)
+        return min((worst_severity(shown[:1]).rank for shown in sides if shown), default=len(Severity))
+
+
+@dataclass(frozen=True)
+class ChangeSummary:
+    """The number of executions by change, every change included, and the observable changes in groups, the worst first.
+
+    ``blocking`` and ``accepted`` count those that block, and those that the user has accepted. ``wrong_in_both`` counts the
+    executions that are the same on both targets, and wrong; ``unchanged`` are these in groups. ``used`` are the entries that
+    accept any.
+    """
+
+    counts: Mapping[Change, int]
+    blocking: Mapping[Change, int]
+    accepted: Mapping[Change, int]
+    wrong_in_both: int
+    groups: Sequence[TransitionGroup]
+    unchanged: Sequence[TransitionGroup]
+    used: Collection[AcceptedChange]
+
+
+def summarize(changes: Iterable[Transition]) -> ChangeSummary:
+    """Count and group transitions.
+
+    Groups that block come first; of those of a change, those of the worst results, then those of most cases.
+    """
+    counts, blocking, accepted = (Counter[Change]() for _ in range(3))
+    used: dict[AcceptedChange, None] = {}
+    alike: dict[tuple[Any, ...], list[Transition]] = {}
+    wrong_in_both = 0
+    for each in changes:
+        counts[each.change] += 1
+        blocking[each.change] += each.blocks
+        if each.accepted is not None:
+            accepted[each.change] += 1
+            used[each.accepted] = None
+        is_wrong_in_both = each.change is Change.SAME and each.execution.verdict in FAULTS
+        wrong_in_both += is_wrong_in_both
+        if each.change not in UNOBSERVABLE or is_wrong_in_both:
+            causes = ((side.known or side.kinds) if side is not None else () for side in (each.old, each.new))
+            alike.setdefault((each.change, each.blocks, str(each.accepted or ""), *causes), []).append(each)
+    order = list(Change)
+
+    def rank(group: TransitionGroup) -> tuple[Any, ...]:
+        return not group.blocks, order.index(group.change), group.rank, -len(group.cases), group.kinds
+
+    groups = []
+    for (*_, old, new), pairs in alike.items():
+        pairs.sort(key=lambda each: (each.execution.size, each.execution.case))
+        before, after = (each if isinstance(each, str) else None for each in (old, new))
+        groups.append(TransitionGroup(pairs, (before, after)))
+    groups.sort(key=rank)
+    changed = [group for group in groups if group.change is not Change.SAME]
+    all_counts = {change: counts[change] for change in Change}
+    return ChangeSummary(all_counts, +blocking, accepted, wrong_in_both, changed, groups[len(changed) :], used)
 
 
 class Decision(str, Enum):
@@ -53,31 +193,27 @@ def decide_by(summary: ChangeSummary) -> GateResult:
     observed.sort(key=lambda change: not summary.blocking.get(change))
     if not observed:
         return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
-    reason = ", ".join(f"{counts[change]} {change.value}{_accepted(summary, change)}" for change in observed)
+    parts = []
+    for change in observed:
+        accepted = summary.accepted.get(change, 0)
+        note = " (accepted)" if accepted == counts[change] else f" ({accepted} accepted)" if accepted else ""
+        parts.append(f"{counts[change]} {change.value}{note}")
     decision = Decision.BLOCK if summary.blocking else Decision.REVIEW
-    return GateResult(decision, compared, f"{reason} of {plural(total, 'execution')}")
-
-
-def _accepted(summary: ChangeSummary, change: Change) -> str:
-    count = summary.accepted.get(change, 0)
-    if not count:
-        return ""
-    return " (accepted)" if count == summary.counts[change] else f" ({count} accepted)"
+    return GateResult(decision, compared, f"{', '.join(parts)} of {plural(total, 'execution')}")
 
 
 @dataclass(frozen=True)
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``transitions`` may be read from the records at each iteration; ``policy`` has decided which of them block. ``errors`` say why
-    it is incomplete; ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets
-    by id, ``headers`` those of both records.
+    ``policy`` has decided which ``transitions`` block. ``errors`` say why it is incomplete; ``left_out`` names the cases that
+    could not be compared. ``defects`` are the known defects of both targets by id, ``headers`` those of both records.
     """
 
     old: TargetDescription
     new: TargetDescription
     headers: tuple[RunHeader, RunHeader]
-    transitions: Collection[Transition]
+    transitions: Sequence[Transition]
     policy: GatePolicy = field(default_factory=GatePolicy)
     errors: Sequence[str] = ()
     left_out: Sequence[str] = ()
@@ -96,11 +232,8 @@ class TargetComparison:
     @cached_property
     def unused(self) -> list[str]:
         """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
-        policy = self.policy
-        if not policy.accepted:
-            return []
         cases = {each.execution.case for each in self.transitions}
-        return unused(policy.accepted, self.summary.used, self.new, cases, policy.today)
+        return unused(self.policy.accepted, self.summary.used, self.new, cases, self.policy.today)
 
     @property
     def tools(self) -> list[str]:
@@ -159,24 +292,26 @@ def compare_targets(
 ) -> TargetComparison:
     """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
     policy = policy or GatePolicy()
-    changes = transitions(old, new, *names, intersection=intersection, cases=cases)
-    errors, descriptions = [], []
-    for label, record, name, failed in zip(("old", "new"), (old, new), names, changes.failed, strict=True):
-        descriptions += [target for target in record.header.targets if target.name == name]
+    pairing = transitions(old, new, names, intersection=intersection, cases=cases)
+    errors: list[str] = []
+    entries: list[KnownEntry] = []
+    for label, record, name, failed in zip(("old", "new"), (old, new), names, pairing.failed, strict=True):
+        entries += record.footer.known if record.footer is not None else ()
         if record.footer is None:
             errors.append(f"the {label} record is incomplete: its run did not end")
         elif failed:
             errors.append(f"some executions failed on {name}; the {label} record has the errors")
-    before, after = descriptions
-    entries = [entry for record in (old, new) if record.footer is not None for entry in record.footer.known]
-    known = {entry.id: entry for entry in entries}
+    before, after = (
+        next(target for target in record.header.targets if target.name == name)
+        for record, name in zip((old, new), names, strict=True)
+    )
     return TargetComparison(
         before,
         after,
         headers=(old.header, new.header),
-        transitions=Assessed(changes, policy, after),
+        transitions=[policy.assessed(each, after) for each in pairing.transitions],
         policy=policy,
         errors=errors,
-        left_out=changes.left_out,
-        defects=known,
+        left_out=pairing.left_out,
+        defects={entry.id: entry for entry in entries},
     )

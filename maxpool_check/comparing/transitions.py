@@ -1,22 +1,59 @@
-"""The change of every execution from one record to another, decided in one place."""
+"""The change of every execution from one record to another: a closed list, decided in one place."""
 
-import sys
-from collections import Counter
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maxpool_check.comparing.acceptance import AcceptedChange
-from maxpool_check.comparing.changes import Change
 from maxpool_check.results.outputs import unpacked
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
+
+if TYPE_CHECKING:
+    from maxpool_check.comparing.acceptance import AcceptedChange
 
 _SORTS = ("finite", "special")
 """The sorts of wrong cells, the worse first."""
 
-_Key = tuple[str, str]
-"""A case and a variant of it."""
+
+class Change(str, Enum):
+    """The change of one execution, in the order of reports: the worst first. ``meaning`` is what it means, in words."""
+
+    def __new__(cls, name: str, meaning: str = "") -> "Change":
+        """A change by its name in files and options."""
+        change = str.__new__(cls, name)
+        change._value_ = name
+        change.meaning = meaning
+        return change
+
+    meaning: str
+
+    REGRESSED = "regressed", "it, or a cell of it, was right, or it was refused or crashed, and is wrong"
+    NEWLY_REFUSED = "newly-refused", "it returned right outputs and is refused, though the document allows the graph"
+    CRASH_NEW = "crash-new", "the process crashes or times out"
+    CHANGED = "changed", "wrong before and after, in another way"
+    WRONG_TO_REFUSED = "wrong-to-refused", "it was wrong and is refused, though the document allows the graph"
+    NEWLY_INCONSISTENT = "newly-inconsistent", "its outputs are allowed, but differ from those of another variant"
+    IMPROVED = "improved", "wrong before and after, in fewer cells, or in less ordinary ones"
+    MISSING = "missing", "it was executed and is no longer"
+    CRASH_GONE = "crash-gone", "the process crashed or timed out, and no longer does"
+    FIXED = "fixed", "it was wrong or inconsistent and is right"
+    NEWLY_ACCEPTED = "newly-accepted", "it was refused and is right"
+    CONFORMING_BUT_DIFFERENT = "conforming-but-different", "right before and after, with different bits"
+    ADDED = "added", "it was not executed and is now"
+    SAME = "same", "the same verdict, the same kinds, the same bits"
+    NOT_COMPARED = "not-compared", "judged on neither target"
+
+
+UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
+"""The changes that nobody can observe."""
+
+BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
+"""The changes that block by default."""
+
+IMPROVEMENTS = frozenset({Change.IMPROVED, Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
+"""The changes for the better."""
 
 
 class Incomparable(ValueError):
@@ -34,7 +71,7 @@ class Transition:
     old: Execution | None
     new: Execution | None
     blocks: bool = False
-    accepted: AcceptedChange | None = None
+    accepted: "AcceptedChange | None" = None
 
     @property
     def execution(self) -> Execution:
@@ -49,117 +86,72 @@ class Transition:
         return (self.old.kinds if self.old else (), self.new.kinds if self.new else ())
 
 
-class _Side:
-    """The executions of one target of a record, read again at each iteration, and what tells whether they can be compared."""
+class Pairing(NamedTuple):
+    """The executions of two targets, case by case.
 
-    def __init__(self, record: Record, target: str, cases: Container[str] | None) -> None:
-        self._record, self._target, self._cases = record, target, cases
-        self.identities: dict[_Key, tuple[str, str]] = {}
-        """The digest of the case and its document, by case and variant."""
-        self.failed = False
-        """Whether an execution failed in a way that says nothing about the target."""
-        # Variants, digests and documents are few, and a case has several variants: each text is kept once.
-        one = sys.intern
-        for execution in self:
-            key = one(execution.case), one(execution.variant)
-            self.identities.setdefault(key, (one(execution.case_sha256), one(execution.spec)))
-            self.failed |= execution.verdict == Verdict.ERROR
-
-    def __iter__(self) -> Iterator[Execution]:
-        for execution in self._record.executions:
-            if execution.target == self._target and (self._cases is None or execution.case in self._cases):
-                yield execution
-
-
-class Transitions(Collection[Transition]):
-    """The transitions from a target of one record to one of another; the executions are never all in memory.
-
-    Each iteration reads both records again. The variants of a case follow each other, in the order of the old record; cases
-    wait in memory only where the new record has them in another order. Of an execution that a record holds twice, the first counts.
+    ``left_out`` are the cases that cannot be compared; ``failed`` says of either target whether an execution on it failed in a
+    way that says nothing about it.
     """
 
-    def __init__(self, old: _Side, new: _Side, excluded: Collection[str]) -> None:
-        self._old, self._new, self._excluded = old, new, frozenset(excluded)
-
-    @property
-    def failed(self) -> tuple[bool, bool]:
-        """Whether executions of the old and of the new target failed in a way that says nothing about it."""
-        return self._old.failed, self._new.failed
-
-    @property
-    def left_out(self) -> list[str]:
-        """The cases that cannot be compared, in the order of the new record."""
-        return list(dict.fromkeys(case for case, _ in self._new.identities if case in self._excluded))
-
-    def __len__(self) -> int:
-        return len(self._keys(self._old) | self._keys(self._new))
-
-    def __contains__(self, transition: object) -> bool:
-        return any(transition == each for each in self)
-
-    def __iter__(self) -> Iterator[Transition]:
-        awaited = [self._keys(side) for side in (self._old, self._new)]
-        numbers = [Counter(case for case, _ in keys) for keys in awaited]
-        waiting: dict[str, dict[str, list[Execution | None]]] = {}
-
-        def add(side: int, execution: Execution) -> Iterator[Transition]:
-            """The transitions of the case, if this was its last execution."""
-            case, key = execution.case, (execution.case, execution.variant)
-            if key not in awaited[side]:
-                return
-            awaited[side].remove(key)
-            numbers[side][case] -= 1
-            waiting.setdefault(case, {}).setdefault(execution.variant, [None, None])[side] = execution
-            if not numbers[0][case] and not numbers[1][case]:
-                for before, after in waiting.pop(case).values():
-                    yield Transition(change(before, after), before, after)
-
-        later = iter(self._new)
-        for execution in self._old:
-            yield from add(0, execution)
-            while numbers[1][execution.case] and not numbers[0][execution.case] and (other := next(later, None)):
-                yield from add(1, other)
-        for execution in later:
-            yield from add(1, execution)
-
-    def _keys(self, side: _Side) -> set[_Key]:
-        return {key for key in side.identities if key[0] not in self._excluded}
+    transitions: list[Transition]
+    left_out: list[str]
+    failed: tuple[bool, bool]
 
 
 def transitions(
-    old: Record,
-    new: Record,
-    old_target: str,
-    new_target: str,
-    *,
-    intersection: bool = False,
-    cases: Container[str] | None = None,
-) -> Transitions:
-    """Every execution of either target, or of some cases on them.
+    old: Record, new: Record, names: tuple[str, str], *, intersection: bool = False, cases: Container[str] | None = None
+) -> Pairing:
+    """Every execution of either target, or of some cases on them; the variants of a case follow each other.
 
-    Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
-    ``intersection`` leaves out such cases.
+    Of an execution that a record holds twice, the first counts. Raises :class:`Incomparable` if a case differs between the
+    records or its document is interpreted differently; ``intersection`` leaves out such cases.
     """
-    sides = _Side(old, old_target, cases), _Side(new, new_target, cases)
-    reasons: dict[str, str] = {}
-    for key, after in sides[1].identities.items():
-        before = sides[0].identities.get(key)
-        if before is not None and (reason := _difference(old, new, key[0], before, after)):
-            reasons[key[0]] = reason
+    before, after = _by_case(old, names[0], cases), _by_case(new, names[1], cases)
+    reasons = {
+        case: reason
+        for case, variants in after.items()
+        for variant, execution in variants.items()
+        if (other := before.get(case, {}).get(variant)) and (reason := _difference(old, new, other, execution))
+    }
     if reasons and not intersection:
         different = list(dict.fromkeys(reasons.values()))
         more = [f"{len(different) - 3} more"] if len(different) > 3 else []
         raise Incomparable("; ".join([*different[:3], *more]))
-    return Transitions(*sides, reasons)
+    changes = [
+        Transition(change(was, now), was, now)
+        for case in dict.fromkeys([*before, *after])
+        if case not in reasons
+        for was, now in _pairs(before.get(case, {}), after.get(case, {}))
+    ]
+    was_failed, is_failed = (
+        any(each.verdict == Verdict.ERROR for variants in side.values() for each in variants.values())
+        for side in (before, after)
+    )
+    return Pairing(changes, list(reasons), (was_failed, is_failed))
 
 
-def _difference(old: Record, new: Record, case: str, before: tuple[str, str], after: tuple[str, str]) -> str:
-    """Why two executions of a case cannot be compared, by its digests and documents; empty if they can."""
-    if before[0] != after[0]:
-        return f"{case} is not the same case in both"
-    profiles = [record.header.profile.get(after[1]) for record in (old, new)]
+def _by_case(record: Record, target: str, cases: Container[str] | None) -> dict[str, dict[str, Execution]]:
+    """The executions on a target by case and variant."""
+    found: dict[str, dict[str, Execution]] = {}
+    for execution in record.executions:
+        if execution.target == target and (cases is None or execution.case in cases):
+            found.setdefault(execution.case, {}).setdefault(execution.variant, execution)
+    return found
+
+
+def _pairs(
+    before: Mapping[str, Execution], after: Mapping[str, Execution]
+) -> list[tuple[Execution | None, Execution | None]]:
+    return [(before.get(variant), after.get(variant)) for variant in dict.fromkeys([*before, *after])]
+
+
+def _difference(old: Record, new: Record, before: Execution, after: Execution) -> str:
+    """Why two executions of a case cannot be compared; empty if they can."""
+    if before.case_sha256 != after.case_sha256:
+        return f"{after.case} is not the same case in both"
+    profiles = [record.header.profile.get(after.spec) for record in (old, new)]
     if profiles[0] != profiles[1]:
-        return f"{after[1]} is interpreted differently: {profiles[0]}, {profiles[1]}"
+        return f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
     return ""
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.comparing.gate import Decision, GateResult, TargetComparison, compare_targets, decide
-from maxpool_check.comparing.transitions import Transition
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transition
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
 from maxpool_check.reference.dtypes import same

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from maxpool_check.comparing.changes import Change
-from maxpool_check.comparing.gate import TargetComparison, worst
-from maxpool_check.comparing.summary import TransitionGroup
-from maxpool_check.comparing.transitions import Transition
+from maxpool_check.comparing.gate import TargetComparison, TransitionGroup, worst
+from maxpool_check.comparing.transitions import Change, Transition
 from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.details import AllowedDifference, Cell
@@ -16,27 +14,7 @@ from maxpool_check.results.record import Execution, ExitCode
 MOST_NAMES = 10
 """How many cases of a group that blocks are named, unless all are asked for."""
 
-MEANINGS = {
-    Change.REGRESSED: "it, or a cell of it, was right, or it was refused or crashed, and is wrong",
-    Change.NEWLY_REFUSED: "it returned right outputs and is refused, though the document allows the graph",
-    Change.CRASH_NEW: "the process crashes or times out",
-    Change.CHANGED: "wrong before and after, in another way",
-    Change.WRONG_TO_REFUSED: "it was wrong and is refused, though the document allows the graph",
-    Change.NEWLY_INCONSISTENT: "its outputs are allowed, but differ from those of another variant",
-    Change.IMPROVED: "wrong before and after, in fewer cells, or in less ordinary ones",
-    Change.MISSING: "it was executed and is no longer",
-    Change.CRASH_GONE: "the process crashed or timed out, and no longer does",
-    Change.FIXED: "it was wrong or inconsistent and is right",
-    Change.NEWLY_ACCEPTED: "it was refused and is right",
-    Change.CONFORMING_BUT_DIFFERENT: "right before and after, with different bits",
-    Change.ADDED: "it was not executed and is now",
-    Change.SAME: "the same verdict, the same kinds, the same bits",
-    Change.NOT_COMPARED: "judged on neither target",
-}
-"""What each change means."""
-
-IMPROVEMENTS = frozenset({Change.IMPROVED, Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
-"""The changes for the better."""
+MEANINGS = {change: change.meaning for change in Change}
 
 
 @dataclass(frozen=True)

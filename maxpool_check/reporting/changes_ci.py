@@ -7,13 +7,10 @@ from typing import Any, TextIO
 
 import maxpool_check
 from maxpool_check import inert
-from maxpool_check.comparing.changes import UNOBSERVABLE, Change
-from maxpool_check.comparing.gate import TargetComparison
-from maxpool_check.comparing.summary import TransitionGroup
-from maxpool_check.comparing.transitions import Transition
+from maxpool_check.comparing.gate import TargetComparison, TransitionGroup
+from maxpool_check.comparing.transitions import IMPROVEMENTS, UNOBSERVABLE, Change, Transition
 from maxpool_check.reporting.abridged import abridged, some
 from maxpool_check.reporting.changes import (
-    IMPROVEMENTS,
     MEANINGS,
     MOST_NAMES,
     ComparisonReport,

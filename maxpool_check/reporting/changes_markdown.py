@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-from maxpool_check.comparing.gate import TargetComparison
-from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.gate import TargetComparison, TransitionGroup
 from maxpool_check.reporting.abridged import abridged, some
 from maxpool_check.reporting.changes import MEANINGS, MOST_NAMES, ComparisonReport, details, group_cause, titles
 from maxpool_check.reporting.markdown import software

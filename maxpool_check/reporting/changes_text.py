@@ -6,9 +6,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.padding import Padding
 
-from maxpool_check.comparing.changes import Change
-from maxpool_check.comparing.gate import Decision, TargetComparison, worst
-from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.gate import Decision, TargetComparison, TransitionGroup, worst
+from maxpool_check.comparing.transitions import Change
 from maxpool_check.reporting.abridged import some
 from maxpool_check.reporting.changes import MOST_NAMES, ComparisonReport, details, group_cause, titles
 from maxpool_check.reporting.reruns import run_on

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from maxpool_check.comparing.summary import ChangeSummary, summarize
+from maxpool_check.comparing.gate import ChangeSummary, summarize
 from maxpool_check.comparing.transitions import transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
@@ -130,7 +130,11 @@ class HistoryReport:
             Step(
                 old,
                 new,
-                summarize(transitions(before, after, before.header.targets[0].name, after.header.targets[0].name)),
+                summarize(
+                    transitions(
+                        before, after, (before.header.targets[0].name, after.header.targets[0].name)
+                    ).transitions
+                ),
             )
             for (old, before), (new, after) in itertools.pairwise(records)
         ]

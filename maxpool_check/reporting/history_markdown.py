@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.gate import TransitionGroup
 from maxpool_check.reporting.abridged import abridged
 from maxpool_check.reporting.changes_markdown import LARGEST
 from maxpool_check.reporting.findings import sentence

@@ -4,7 +4,7 @@ from typing import TextIO
 
 from rich.table import Table
 
-from maxpool_check.comparing.changes import UNOBSERVABLE
+from maxpool_check.comparing.transitions import UNOBSERVABLE
 from maxpool_check.reporting.history import HistoryReport, Step
 from maxpool_check.reporting.text import styled, terminal
 

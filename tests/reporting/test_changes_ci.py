@@ -10,9 +10,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
 from maxpool_check.commands.compare import FORMATS
-from maxpool_check.comparing.changes import Change
-from maxpool_check.comparing.gate import compare_targets
-from maxpool_check.comparing.policy import GatePolicy
+from maxpool_check.comparing.gate import GatePolicy, compare_targets
+from maxpool_check.comparing.transitions import Change
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.changes_ci import workflow_commands
 from maxpool_check.reporting.github import MOST_ANNOTATIONS

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from maxpool_check.comparing.changes import UNOBSERVABLE, Change
-from maxpool_check.comparing.transitions import change
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, change
 from maxpool_check.evidence.bundling.archive import decompressed
 from maxpool_check.evidence.bundling.bundle import CLAUSES, KILLS
 from maxpool_check.evidence.bundling.contents import Contents

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from maxpool_check.comparing.gate import TargetComparison
-from maxpool_check.comparing.summary import TransitionGroup
-from maxpool_check.reporting.changes import IMPROVEMENTS, MEANINGS, ComparisonReport, details, group_cause, titles
+from maxpool_check.comparing.gate import TargetComparison, TransitionGroup
+from maxpool_check.comparing.transitions import IMPROVEMENTS
+from maxpool_check.reporting.changes import MEANINGS, ComparisonReport, details, group_cause, titles
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug, write_page
 from maxpool_check.reporting.html.views import ExecutionView, settings

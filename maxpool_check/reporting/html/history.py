@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TextIO
 
-from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.gate import TransitionGroup
 from maxpool_check.reporting.changes import group_cause
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.history import HistoryReport
