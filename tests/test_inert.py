@@ -77,7 +77,7 @@ DOCUMENTS = {address(name) for name in SPECIFICATIONS}
 
 
 SUMMARIES = (
-    r"All \d+ cases|\d+ cases? with their clauses|The first \d+ of \d+ cases|\d+ other groups? of changes|\d+ executions? wrong in both, which is no change|Changes|Environment and settings|Known defects|Inconsistent results|Behaviour observed where the documents leave a "
+    r"All \d+ cases|\d+ cases?( with their clauses)?|The first \d+ of \d+ cases|\d+ other groups? of changes|\d+ executions? wrong in both, which is no change|Changes|Environment and settings|Known defects|Inconsistent results|Behaviour observed where the documents leave a "
     r"point open|What was executed, by document and clause; a case may name several clauses"
 )
 """What can be unfolded in Markdown."""

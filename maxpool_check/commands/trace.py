@@ -12,26 +12,24 @@ from maxpool_check.commands.old_output import Output
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.selection import ALL
 from maxpool_check.evidence.kills import Kills, kills_by_clause
-from maxpool_check.evidence.tracing import csv, html, json, markdown, needs, sdoc, text
-from maxpool_check.evidence.tracing.text import TraceReport
-from maxpool_check.evidence.tracing.trace import Trace
-from maxpool_check.evidence.tracing.tracing import ExecutedTwice, TraceScope, trace
-from maxpool_check.evidence.tracing.words import result
+from maxpool_check.evidence.tracing import tools, view
+from maxpool_check.evidence.tracing.trace import ExecutedTwice, Trace, TraceScope, trace
+from maxpool_check.evidence.tracing.view import TraceReport, result
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS, documents
 from maxpool_check.specifications.clauses import clauses
 
 FORMATS: options.Formats[TraceReport] = {
-    "text": text.write,
-    "json": json.write,
-    "markdown": markdown.write,
-    "html": html.write,
-    "csv": csv.write,
-    "sdoc": sdoc.write,
-    "needs": needs.write,
+    "text": view.write_text,
+    "json": tools.write_json,
+    "markdown": view.write_markdown,
+    "html": view.write_html,
+    "csv": tools.write_csv,
+    "sdoc": tools.write_sdoc,
+    "needs": tools.write_needs,
 }
-"""The formats of a trace. A new one is its module and a line here."""
+"""The formats of a trace."""
 
 _CLAUSE = "clause:"
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from maxpool_check.evidence.tracing.tracing import TraceScope, trace
+from maxpool_check.evidence.tracing.trace import TraceScope, trace
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import CASES, command, shipped

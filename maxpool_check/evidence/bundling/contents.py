@@ -32,8 +32,7 @@ from maxpool_check.evidence.kernels import WrongKernel
 from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.proof import Proof
 from maxpool_check.evidence.references import ReferenceLog, references
-from maxpool_check.evidence.tracing.trace import Trace
-from maxpool_check.evidence.tracing.tracing import TraceScope, trace
+from maxpool_check.evidence.tracing.trace import Trace, TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read

@@ -16,8 +16,8 @@ from maxpool_check.evidence.bundling.index_page import index_page
 from maxpool_check.evidence.bundling.notes import statements
 from maxpool_check.evidence.bundling.qualification import qualification
 from maxpool_check.evidence.bundling.target_results import report_of
-from maxpool_check.evidence.tracing import html, json, needs, sdoc
-from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing import tools
+from maxpool_check.evidence.tracing.view import TraceReport, write_html
 from maxpool_check.reporting.html import run as run_page
 
 Derivation = Callable[[Contents], Iterator[tuple[str, bytes]]]
@@ -44,7 +44,7 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 def _traces(contents: Contents) -> Iterator[tuple[str, bytes]]:
     report, page = TraceReport(contents.trace), io.StringIO()
-    html.write(report, page)
+    write_html(report, page)
     yield "trace.html", page.getvalue().encode()
     for name, write in _TRACES.items():
         file = io.StringIO()
@@ -57,8 +57,8 @@ def _references(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 
 _TRACES: Mapping[str, Callable[[TraceReport, TextIO], None]] = {
-    "trace.json.gz": json.write, "trace.sdoc.gz": sdoc.write,
-    "needs.json.gz": needs.write,
+    "trace.json.gz": tools.write_json, "trace.sdoc.gz": tools.write_sdoc,
+    "needs.json.gz": tools.write_needs,
 }  # fmt: skip
 
 _DERIVATIONS: tuple[Derivation, ...] = (

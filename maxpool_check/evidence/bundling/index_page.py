@@ -12,7 +12,7 @@ from maxpool_check.evidence.bundling.qualification import KNOWN_IS_WRONG, PAGES,
 from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.evidence.bundling.untested import not_compared, not_read
 from maxpool_check.evidence.tracing.trace import Gap, TracedClause
-from maxpool_check.evidence.tracing.words import result
+from maxpool_check.evidence.tracing.view import result
 from maxpool_check.reporting.html.page import asset, render_page, source_of
 from maxpool_check.reporting.run_report import RunLabel, RunReport
 from maxpool_check.results.record import Verdict

@@ -1,27 +1,42 @@
-"""A trace, as types: each clause of the documents with its cases and results, each case with its clauses and results.
+"""Traces clauses to cases, executions and wrong kernels, and cases to clauses. Nothing is executed here.
 
-The document of ``--format json`` is a :class:`Trace`, and its schema follows from these types.
+The document of ``--report json`` is a :class:`Trace`, and its schema follows from these types.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import msgspec
 
-from maxpool_check.results.record import COMPARED, FAULTS
-from maxpool_check.specifications.clauses import ClauseKind, ClauseStatus, Edition, Erratum
+import maxpool_check
+from maxpool_check.corpus.case import Case
+from maxpool_check.evidence.kills import Kills
+from maxpool_check.results.record import COMPARED, FAULTS, Execution, Record, Verdict
+from maxpool_check.specifications.clauses import (
+    Clause,
+    ClauseKind,
+    ClauseStatus,
+    Edition,
+    Erratum,
+    clause_files,
+    clauses,
+)
 
 SCHEMA = "maxpool-check/trace/1"
 
 
+class ExecutedTwice(ValueError):
+    """Two records have the same case in the same variant on the same target; the message has it."""
+
+
 class Gap(str, Enum):
-    """What a clause lacks that a test could violate."""
+    """What a clause lacks that a test could violate: a case, or a case that notices a kernel which violates it."""
 
     NO_CASE = "no-case"
-    """No case is about it."""
     NO_KILL = "no-kill"
-    """None of its cases notices a kernel that violates it."""
 
 
 class TracedResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,11 +53,6 @@ class TracedResult(msgspec.Struct, frozen=True, kw_only=True):
     defects: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     failed_alone: int | None = None
-
-    @property
-    def compared(self) -> int:
-        """The number of executions that were compared with a document."""
-        return sum(self.verdicts.get(verdict.value, 0) for verdict in COMPARED)
 
     @property
     def failed(self) -> int:
@@ -94,16 +104,6 @@ class TracedClause(msgspec.Struct, frozen=True, kw_only=True):
     def noticed(self) -> int:
         """The number of wrong kernels that its cases notice."""
         return sum(bool(cases) for cases in (self.kernels or {}).values())
-
-    @property
-    def unexpected(self) -> int:
-        """The number of executions that no known defect expects, on all targets."""
-        return sum(result.unexpected for result in self.results.values())
-
-    @property
-    def failed(self) -> int:
-        """The number of executions that are wrong, on all targets."""
-        return sum(result.failed for result in self.results.values())
 
 
 class TracedDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,31 +164,159 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         """The number of testable clauses."""
         return sum(clause.status is ClauseStatus.TESTABLE for clause in self.clauses)
 
-    def gaps(self, gap: Gap) -> list[TracedClause]:
-        """The clauses with this gap."""
-        return [clause for clause in self.clauses if clause.gap is gap]
 
-    @property
-    def never_compared(self) -> list[TracedClause]:
-        """The testable clauses with cases of which none was compared on any target of the records."""
-        return [clause for clause in self.clauses if clause.never_compared]
+@dataclass(frozen=True)
+class TraceScope:
+    """What is traced: ``cases``, and the clauses of ``documents``.
 
-    def not_compared(self, target: str) -> list[TracedClause]:
-        """The testable clauses with cases of which none was compared on this target."""
-        return [clause for clause in self.clauses if target in clause.not_compared]
+    ``others`` are the ids of cases of the same files that are left out. ``whole``: clauses without a case are listed, since
+    all cases of the documents are there. ``clauses``: only these; None: all.
+    """
 
-    @property
-    def unnamed(self) -> list[TracedCase]:
-        """The cases that are about no clause."""
-        return [case for case in self.cases if not case.clauses]
+    cases: Sequence[Case]
+    documents: Collection[str]
+    others: Collection[str] = ()
+    whole: bool = True
+    clauses: Collection[str] | None = None
+
+    def lists(self, clause: Clause) -> bool:
+        """Whether a clause may be listed: it holds in one of the documents, and is wanted."""
+        holds = any(document in self.documents for document in clause.documents)
+        return holds and (self.clauses is None or clause.id in self.clauses)
+
+
+@dataclass
+class _Executions:
+    """The executions of records, by case and target, as far as their cases are as they were."""
+
+    scope: TraceScope
+    by_case: dict[str, dict[str, list[Execution]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    targets: dict[str, str] = field(default_factory=dict)
+    defects: dict[str, str] = field(default_factory=dict)
+    _seen: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def read(self, name: str, record: Record) -> TracedRecord:
+        """Add the executions of a record. Raises :class:`ExecutedTwice`."""
+        header = record.header
+        digests, others = {case.id: case.sha256 for case in self.scope.cases}, frozenset(self.scope.others)
+        decides = {target.name: target.decides for target in header.targets if not target.computes}
+        changed, missing, counted = dict[str, None](), dict[str, None](), 0
+        for execution in record.executions:
+            key = (execution.target, execution.case, execution.variant)
+            if key in self._seen:
+                raise ExecutedTwice(
+                    f"{name}: {execution.case} ({execution.variant}) on {execution.target} is in another record, too; "
+                    "each execution counts once: leave one of the records out"
+                )
+            self._seen.add(key)
+            if execution.target in decides:
+                continue
+            if digests.get(execution.case) == execution.case_sha256:
+                self.by_case[execution.case][execution.target].append(execution)
+                counted += 1
+            elif execution.case in digests:
+                changed[execution.case] = None
+            elif execution.case not in others:
+                missing[execution.case] = None
+        self.targets.update({target.name: target.software() for target in header.targets if target.computes})
+        for entry in record.footer.known if record.footer else ():
+            self.defects.setdefault(entry.id, " ".join((entry.title or entry.reason).split()))
+        return TracedRecord(
+            name=name, tool=header.tool, started=header.started, targets=tuple(each.name for each in header.targets),
+            complete=record.footer is not None, executions=len(record.executions), counted=counted,
+            changed=tuple(changed), missing=tuple(missing), decides=decides,
+        )  # fmt: skip
+
+    def results(self, cases: Sequence[Case], *, of_clause: bool = False) -> dict[str, TracedResult]:
+        """What the executions of some cases came to, by target."""
+        results = {}
+        for target in self.targets:
+            executions = [each for case in cases for each in self.by_case.get(case.id, {}).get(target, ())]
+            if executions:
+                counts = Counter(each.verdict for each in executions)
+                alone = {case.id for case in cases if len(case.covers) == 1}
+                failed = sum(each.verdict in FAULTS and each.case in alone for each in executions)
+                results[target] = TracedResult(
+                    cases=len({each.case for each in executions}),
+                    verdicts={verdict.value: counts[verdict] for verdict in Verdict if counts[verdict]},
+                    unexpected=sum(each.unexpected for each in executions),
+                    defects=tuple(dict.fromkeys(each.known for each in executions if each.known is not None)),
+                    kinds=tuple(dict.fromkeys(kind for each in executions for kind in each.kinds)),
+                    failed_alone=failed if of_clause else None,
+                )
+        return results
+
+
+def trace(scope: TraceScope, records: Mapping[str, Record], kills: Kills | None = None) -> Trace:
+    """The trace of cases and clauses, with the executions of ``records``, by name.
+
+    An execution counts for the clauses that its case is about now, if the case has not changed since. ``kills`` are None if
+    no wrong kernels were run. Raises :class:`ExecutedTwice`.
+    """
+    executions = _Executions(scope)
+    traced_records = tuple(executions.read(name, record) for name, record in records.items())
+    cases = tuple(
+        TracedCase(
+            id=case.id, title=case.title, document=case.spec, origin=f"{case.origin.path}:{case.origin.line}",
+            sha256=case.sha256, clauses=case.covers, results=executions.results([case]),
+        )
+        for case in scope.cases
+    )  # fmt: skip
+    by_clause: dict[str, list[Case]] = defaultdict(list)
+    for case in scope.cases:
+        for clause in case.covers:
+            by_clause[clause].append(case)
+    documents = []
+    for name, file in clause_files().items():
+        editions = {document: edition for document, edition in file.editions.items() if document in scope.documents}
+        traced = tuple(
+            _clause(clause, editions, by_clause.get(clause.id, ()), kills, executions)
+            for clause in (clauses()[each.id] for each in file.clauses)
+            if scope.lists(clause) and (scope.whole or clause.id in by_clause)
+        )
+        if traced:
+            documents.append(TracedDocuments(name=name, editions=editions, errata=file.errata, clauses=traced))
+    shown = {defect for case in cases for result in case.results.values() for defect in result.defects}
+    listed = {clause.id for each in documents for clause in each.clauses}
+    kernels = {kernel for clause, each in (kills or {}).items() if clause in listed for kernel in each}
+    return Trace(
+        tool=maxpool_check.__version__, documents=tuple(documents), cases=cases, targets=executions.targets,
+        records=traced_records, defects={name: executions.defects.get(name, "") for name in sorted(shown)},
+        kernels={str(kernel): kernel.sentence for kernel in sorted(kernels, key=str)},
+    )  # fmt: skip
+
+
+def _clause(
+    clause: Clause, documents: Collection[str], cases: Sequence[Case], kills: Kills | None, executions: _Executions
+) -> TracedClause:
+    is_testable, targets = clause.status is ClauseStatus.TESTABLE, executions.targets
+    kernels = None
+    if kills is not None and is_testable:
+        kernels = {str(kernel): noticing for kernel, noticing in kills.get(clause.id, {}).items()}
+    gap = None
+    if is_testable:
+        is_noticed = kernels is None or any(kernels.values())
+        gap = Gap.NO_CASE if not cases else None if is_noticed else Gap.NO_KILL
+    holds = tuple(document for document in documents if document in clause.documents)
+    results = executions.results(cases, of_clause=True)
+    compared = {
+        target for target, each in results.items() if any(verdict.value in each.verdicts for verdict in COMPARED)
+    }
+    not_compared = tuple(each for each in targets if each not in compared) if is_testable and cases else ()
+    return TracedClause(
+        id=clause.id, documents=holds, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,
+        status=clause.status, anchor=clause.anchor, reason=" ".join(clause.reason.split()), origin=clause.origin,
+        policy=clause.policy, erratum=clause.erratum, cases=tuple(case.id for case in cases),
+        without_case=tuple(document for document in holds if all(case.spec != document for case in cases)),
+        results=results, kernels=kernels, gap=gap,
+        not_compared=not_compared, never_compared=bool(targets) and len(not_compared) == len(targets),
+    )  # fmt: skip
 
 
 def trace_schema() -> Mapping[str, Any]:
     """The JSON Schema of a trace."""
-    (trace,), definitions = msgspec.json.schema_components([Trace], ref_template="#/$defs/{name}")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "maxpool-check trace",
-        **trace,
-        "$defs": definitions,
-    }
+    (schema,), definitions = msgspec.json.schema_components([Trace], ref_template="#/$defs/{name}")
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "maxpool-check trace"}
+    return {**head, **schema, "$defs": definitions}
