@@ -132,11 +132,11 @@ def wrong_cells(execution):
 
 @pytest.mark.long
 def test_the_installed_release_is_as_expected_in_all_variants(cli):
-    executions(cli("run", CASES, "--variants", "all", "--format", "json"))
+    executions(cli("run", CASES, "--variants", "all", "--report", "json"))
 
 
 def test_the_installed_release_is_as_expected(cli):
-    executed = executions(cli("run", CASES, "--format", "json"))
+    executed = executions(cli("run", CASES, "--report", "json"))
     if Version(version("onnxruntime")) < Version("1.29"):
         return
     kinds = {}
@@ -159,7 +159,7 @@ def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli, path
     # Nobody who adds a case needs to know what an old release does with it.
     recorded = {execution.case: execution.case_sha256 for execution in record_at(OLD_RECORD).executions}
     new = {case.id for case in CORPUS.cases if recorded.get(case.id) != case.sha256}
-    executed = executions(cli("run", *paths, "-t", OLD, "--format", "json"), new)
+    executed = executions(cli("run", *paths, "-t", OLD, "--report", "json"), new)
     assert wrong_cells(executed["sonnx/float:float-example-3", "indices"]) == [
         ("Y", [0, 0, 0, 0], "-inf", "-1.7976931348623157e+308", "y-lowest-for-neg-inf"),
         ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel"),
@@ -188,6 +188,6 @@ def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli, path
 
 @pytest.mark.network
 def test_without_the_known_divergences_nothing_is_excused(cli):
-    done = cli("run", CASES / "sonnx", "-t", OLD, "--no-known", "--format", "json")
+    done = cli("run", CASES / "sonnx", "-t", OLD, "--known", "none", "--report", "json")
     assert done.code == done.json["exit_code"] == 1
     assert done.json["summary"]["error"] == 0

@@ -179,7 +179,7 @@ def records(tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_reports_of_a_hostile_record(cli, records, form):
     for path in records:
-        done = cli("report", path, "--format", form, "-v", COLUMNS="41")
+        done = cli("report", path, "--report", form, "-v", COLUMNS="41")
         assert done.out, done.err
         check_report(form, done.out, form)
         check(done.err, form)
@@ -196,7 +196,7 @@ def test_colours_are_the_only_escapes_on_a_terminal(cli, records):
 @pytest.mark.parametrize("form", FORMATS)
 def test_changes_and_history_of_hostile_records(cli, records, form):
     names = [each["name"] for each in json.loads(records[0].read_text().splitlines()[0])["targets"]]
-    done = cli("compare", *records, "--old-target", names[0], "--new-target", names[0], "--format", form, "-v")
+    done = cli("gate", *records, "--base", names[0], "--head", names[0], "--report", form, "-v")
     assert done.out.strip(), done.err
     check_report(form, done.out, form)
     stored = [read(path) for path in records]
@@ -284,7 +284,7 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
         ["targets", "--check", target(how), "--format", "json"], ["trace", corpus, "--record", record, "-v"],
         ["gate", "--base", record, "--head", target(how), corpus], ["known", "check", corpus, "--record", record],
         # Of the hostile target it shows nothing: once is enough.
-        *([["bisect", corpus, "--case", HOSTILE, "-t", "onnxruntime"]] if how == TARGETS[0] else []),
+        *([["bisect", HOSTILE, "-t", "onnxruntime"]] if how == TARGETS[0] else []),
     ):  # fmt: skip
         done = cli(*command)
         assert done.out or done.err, command
@@ -329,7 +329,7 @@ def test_mistakes_of_a_hostile_file(cli, tmp_path, document):
     path = tmp_path / f"{NAME}.yaml"
     path.write_text(yaml.safe_dump(document))
     for form in ("text", "json"):
-        done = cli("run", path, "--format", form)
+        done = cli("run", path, "--report", form)
         assert done.code == 2
         check(done.out + done.err, form)
     path.write_bytes(HOSTILE.encode())

@@ -148,7 +148,7 @@ def test_a_report_is_made_from_its_record(path):
 
 def test_the_command_makes_the_report_of_a_record(cli):
     path = min(RECORDS, key=lambda path: path.stat().st_size)
-    done = cli("report", path, "--format", "markdown")
+    done = cli("report", path, "--report", "markdown")
     assert (done.code, done.err) == (0, "")
     assert path.with_name(f"{report_name(path)}.md").read_text() == done.out
 

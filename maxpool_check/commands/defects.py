@@ -213,7 +213,7 @@ def _run(
     if not cases:
         raise click.UsageError(f"there is no defect of {target}")
     variants = {*DEFAULT_VARIANTS, *(variant for entry in entries for variant in entry.variants or ())}
-    record = executing.run_cases(corpus, cases, [target], timeout=timeout, jobs=jobs, quiet=quiet, variants=variants)
+    record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=quiet, variants=variants)
     if record.footer is not None and record.footer.errors:
         raise options.Incomplete("; ".join(record.footer.errors))
     return record

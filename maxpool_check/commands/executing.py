@@ -3,22 +3,23 @@
 import contextlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from maxpool_check.commands import case_files
+from maxpool_check.commands import options
+from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
-from maxpool_check.commands.options import Incomplete
-from maxpool_check.commands.output import Mistakes
+from maxpool_check.commands.output import Mistakes, Output
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.details import ReferenceAgreement
-from maxpool_check.results.record import Line, Record
+from maxpool_check.results.record import ExitCode, Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
@@ -26,113 +27,88 @@ from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
 from maxpool_check.targets.name import TargetName
+from maxpool_check.words import plural
 
 _FEW = 5  # In a message.
+NO_DEFECTS = Path("none")
+"""What ``--known`` names where no divergence is expected."""
 
 
-@dataclass(frozen=True)
-class KnownOptions:
-    """Which defects are expected."""
+def read_known(
+    files: Sequence[Path], default: Sequence[Path], lock: Path | None = None
+) -> tuple[list[Defect], list[Path]]:
+    """The known defects and their files; ``lock`` is that of the corpus. Raises ``click.ClickException``."""
+    if NO_DEFECTS in files and len(files) > 1:
+        raise click.UsageError("--known none and --known FILE contradict each other")
+    if files and NO_DEFECTS not in files and lock is not None:
+        raise click.UsageError(
+            f"--known names files that the lock does not cover; put them into defects/ of the corpus, and make {lock} again"
+        )
+    chosen = [each for each in files or default if each != NO_DEFECTS]
+    with mistakes():
+        return read_all_defects(chosen), chosen
 
-    known_files: Sequence[Path]
-    no_known: bool
 
-    def read(self, default: Sequence[Path], lock: Path | None = None) -> tuple[list[Defect], list[Path]]:
-        """The defects and their files; ``lock`` is that of the corpus. Raises ``click.ClickException``."""
-        if self.known_files and self.no_known:
-            raise click.UsageError("--known and --no-known contradict each other")
-        if self.known_files and lock is not None:
-            raise click.UsageError(
-                f"--known names files that the lock does not cover; put them into defects/ of the corpus, and make {lock} again"
-            )
-        files = [] if self.no_known else list(self.known_files or default)
-        with case_files.mistakes():
-            return read_all_defects(files), files
+def plan_of(
+    corpus: Corpus, cases: Sequence[Case], targets: Sequence[TargetName], known: Sequence[Defect] | None = None, *,
+    explains: bool = True, **others: Any,
+) -> RunPlan:  # fmt: skip
+    """A plan with the settings of every run, and with the ``known`` defects; None: those of the corpus.
+
+    ``explains``: the defects that come with the tool explain what none of them expects. Raises :class:`Mistakes`.
+    """
+    with mistakes():
+        defects = read_all_defects(corpus.known_files) if known is None else known
+        own, shipped = [read_versions(root) for root in corpus.roots], read_versions(shipped_root())
+        is_other = shipped_root().resolve() not in {root.resolve() for root in corpus.roots}
+        catalogue = read_all_defects(defect_files(shipped_root())) if explains and is_other else []
+    # Where no tested version shows a defect, nobody may have looked for it.
+    versions = {defect.id: shipped.span(defect) for defect in catalogue if shipped.showing(defect)}
+    versions |= {defect.id: each.span(defect) for defect in defects for each in own if each.showing(defect)}
+    return RunPlan(
+        corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
+        versions=versions, catalogue=catalogue, command=command_line(), **others,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def recorded(
+    execute: Callable[[Callable[[Line], None], Callable[[int], None]], None], output: Output, total: int | None,
+    interrupted: Callable[[Record], None] | None = None,
+) -> Iterator[Record]:  # fmt: skip
+    """The record of what ``execute`` writes, which can be read meanwhile; an interruption ends the command.
+
+    ``interrupted`` gets what there is of the record then. Raises :class:`Incomplete`.
+    """
+    with Recorder(output.output) as recorder:
+        try:
+            with progress_bar("cases", total, quiet=output.quiet) as progress:
+                execute(recorder.write, progress)
+        except PoolLost as lost:
+            raise options.Incomplete(str(lost)) from lost
+        except KeyboardInterrupt:
+            if recorder.record is None:
+                raise
+            where = f"; they are in {output.output}" if output.output else ""
+            options.echo(f"interrupted after {plural(len(recorder.record.executions), 'execution')}{where}", err=True)
+            if interrupted is not None:
+                interrupted(recorder.record)
+            raise click.exceptions.Exit(ExitCode.INTERRUPTED) from None
+        assert recorder.record is not None
+        yield recorder.record
 
 
 def run_cases(
-    corpus: Corpus,
-    cases: Sequence[Case],
-    targets: Sequence[TargetName],
-    *,
-    timeout: float,
-    jobs: int = 1,
-    output: Path | None = None,
-    quiet: bool = True,
+    corpus: Corpus, cases: Sequence[Case], targets: Sequence[TargetName], *, jobs: int = 1, quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
-    known: Sequence[Defect] = (),
-) -> Record:
-    """Run cases of a corpus on targets; the record, in memory. Known defects name what executions show."""
-    with Recorder(output) as recorder:
-        record = record_cases(
-            recorder, corpus, cases, targets, timeout=timeout, jobs=jobs, quiet=quiet, variants=variants, known=known
-        )
+) -> Record:  # fmt: skip
+    """Run cases of a corpus on targets, with no known defects; the record, in memory."""
+    plan = plan_of(corpus, cases, targets, (), explains=False, jobs=jobs, variants=variants)
+    with recorded(lambda write, progress: run(plan, write, progress), Output(quiet=quiet), len(cases)) as record:
         return replace(record, executions=tuple(record.executions))
 
 
-def record_cases(
-    recorder: Recorder,
-    corpus: Corpus,
-    cases: Sequence[Case],
-    targets: Sequence[TargetName],
-    *,
-    timeout: float,
-    jobs: int = 1,
-    quiet: bool = True,
-    variants: Collection[Variant] = DEFAULT_VARIANTS,
-    known: Sequence[Defect] = (),
-    catalogue: Sequence[Defect] = (),
-    dask: str | None = None,
-    memory: int | None = None,
-) -> Record:
-    """Run cases as :func:`run_cases` does; the record, which can be read until the recorder is closed."""
-    plan = RunPlan(
-        corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
-        versions=versions_of(corpus, known, catalogue), catalogue=catalogue, command=command_line(),
-    )  # fmt: skip
-    write_run(plan, recorder.write, quiet=quiet)
-    assert recorder.record is not None
-    return recorder.record
-
-
-def write_run(plan: RunPlan, write: Callable[[Line], None], *, quiet: bool) -> None:
-    """Run a plan, and show its progress. Raises :class:`Incomplete`."""
-    with progress_bar("cases", len(plan.cases), quiet=quiet) as progress:
-        try:
-            run(plan, write, progress)
-        except PoolLost as lost:
-            raise Incomplete(str(lost)) from lost
-
-
-def catalogue_for(corpus: Corpus) -> list[Defect]:
-    """The known defects that come with the tool, for a corpus that does not have them. Raises :class:`Mistakes`."""
-    shipped = shipped_root()
-    if shipped.resolve() in {root.resolve() for root in corpus.roots}:
-        return []
-    with case_files.mistakes():
-        return read_all_defects(defect_files(shipped))
-
-
-def defects_of(corpus: Corpus) -> list[Defect]:
-    """The defects in the files of a corpus. Raises :class:`Mistakes`."""
-    return KnownOptions((), False).read(corpus.known_files)[0]
-
-
-def versions_of(corpus: Corpus, known: Iterable[Defect], catalogue: Iterable[Defect] = ()) -> dict[str, str]:
-    """The versions that show each defect, in words, as far as the corpus says; of the ``catalogue``, as far as the tool says.
-
-    Raises :class:`Mistakes`.
-    """
-    with case_files.mistakes():
-        own, shipped = [read_versions(root) for root in corpus.roots], read_versions(shipped_root())
-    # Where no tested version shows a defect, nobody may have looked for it.
-    spans = {defect.id: shipped.span(defect) for defect in catalogue if shipped.showing(defect)}
-    return spans | {
-        defect.id: versions.span(defect) for defect in known for versions in own if versions.showing(defect)
-    }
-
-
-def read_valid(files: case_files.CaseFiles) -> Corpus:
+def read_valid(files: CaseFiles) -> Corpus:
     """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
     corpus = files.read()
     validate_against_reference(corpus.cases)
@@ -145,7 +121,7 @@ def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected:
         if target.outputs is None:
             continue
         try:
-            with case_files.mistakes():
+            with mistakes():
                 results = read_results(Path(target.outputs))
                 results.check(read)
         except OSError as error:
@@ -156,8 +132,7 @@ def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected:
 
 def validate_against_reference(cases: Iterable[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
-    problems = [problem for case in cases for problem in contradictions(case)]
-    if problems:
+    if problems := [problem for case in cases for problem in contradictions(case)]:
         raise Mistakes(problems)
 
 
@@ -168,7 +143,7 @@ def compare_references(cases: Sequence[Case], consequence: str = "nothing was ru
     log = references(cases)
     if log.differing:
         few = ", ".join(log.differing[:_FEW]) + (" ..." if len(log.differing) > _FEW else "")
-        raise Incomplete(
+        raise options.Incomplete(
             f"{consequence}: the definition and the evaluator, the two references of this tool, differ in {few}; "
             "this is a mistake of the tool, please report it"
         )

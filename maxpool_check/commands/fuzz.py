@@ -2,122 +2,45 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import executing
-from maxpool_check.commands import old_case_files as case_files
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands import seeds as seed_options
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.clauses import with_clauses
-from maxpool_check.corpus.collection import defect_files, root_of
-from maxpool_check.corpus.writing import case_file
-from maxpool_check.files import named
-from maxpool_check.fuzzing import search as searching
-from maxpool_check.fuzzing.search import Discovery, SearchCounts
-from maxpool_check.judging.defects import Defect
-from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.results.record import ExitCode
-from maxpool_check.running.pool import PoolLost
-from maxpool_check.specifications import DEFAULT
-from maxpool_check.targets.process import CannotStart
-from maxpool_check.words import plural
+from maxpool_check.commands import options
+
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.fuzzing.search import Baseline, Discovery, FuzzPlan, SearchCounts, SeedResult
+    from maxpool_check.judging.defects import Defect
+    from maxpool_check.results.record import ExitCode
+    from maxpool_check.targets.name import TargetName
 
 DEFAULT_CASES = 1000
 
 
-class _Report:
-    """Prints and writes what is new, and sums up the counts."""
-
-    def __init__(self, plan: searching.FuzzPlan, folder: Path) -> None:
-        self.plan = plan
-        self.baselines: Sequence[searching.Baseline] = ()
-        self._folder = folder
-        self._counts: dict[str, SearchCounts] = {}
-        self._cases = self._new = 0
-        self._incomplete = False
-
-    def start(self, baselines: Sequence[searching.Baseline]) -> None:
-        """Take what is known of the targets before the first case."""
-        self.baselines = baselines
-        self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
-        self._counts = {name: SearchCounts() for name in self._descriptions}
-        self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
-
-    def count(self, result: searching.SeedResult) -> None:
-        """Add the counts of a seed; a search that was stopped early may have none."""
-        for total, counts in zip(self._counts.values(), result.counts, strict=False):
-            total.update(counts)
-        self._cases += max((counts["cases"] for counts in result.counts), default=0)
-        self._incomplete |= result.error is not None
-
-    def show(self, seed: int, number: int, discovery: Discovery) -> None:
-        """Write and print a discovery, if it is new."""
-        if discovery.signature in self._known[discovery.target]:
-            return
-        self._known[discovery.target].add(discovery.signature)
-        self._new += 1
-        path = self._write(discovery, self.plan.origin(seed, number))
-        case = discovery.case
-        kinds = ", ".join(kind.value for kind in discovery.kinds)
-        attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-        options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
-        options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
-        if not case.context.is_alone:
-            options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
-        options.echo(f"  {path}")
-
-    def end(self, code: ExitCode, seeds: str) -> ExitCode:
-        """Print the summary; the exit code."""
-        if code is ExitCode.AS_EXPECTED and self._incomplete:
-            code = ExitCode.INCOMPLETE
-        for name, counts in self._counts.items():
-            nothing = "" if counts["compared"] else "; nothing was compared"
-            options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
-        state = f"{code.name} " if code else ""
-        new = f"{self._new} new" if self._new else "nothing new"
-        options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {seeds}")
-        if code:
-            return code
-        if not all(counts["compared"] for counts in self._counts.values()):
-            return ExitCode.NOTHING_COMPARED
-        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
-
-    def _write(self, discovery: Discovery, origin: str) -> Path:
-        target = self._descriptions[discovery.target]
-        kinds = ", ".join(kind.value for kind in discovery.kinds)
-        about = (
-            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} "
-            f"({target.software(numpy=True)}): {kinds}, in the variant {discovery.variant.name}."
-        )
-        runtime = f"{target.distribution}-{target.version}".rstrip("-")
-        name = f"{'+'.join(kind.value for kind in discovery.kinds)}-{discovery.variant.name}"
-        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{name}-{runtime}")[:180]
-        found = with_clauses(discovery.case)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path, other = self._folder / f"{stem}.yaml", 2
-        while path.exists():
-            path, other = self._folder / f"{stem}-{other}.yaml", other + 1
-        title = f"{kinds} on {target.release or target.name}"
-        case = replace(found, id=f"{path.stem}:{name}", title=title)
-        partial = path.with_suffix(".partial")
-        with named(partial):
-            partial.write_text(case_file(case, about), encoding="utf-8")
-        partial.replace(path)
-        return path
+def _seeds(text: str) -> int | range:
+    match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text)
+    if match is None:
+        raise ValueError(f"'{text}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7")
+    first, last = match.groups()
+    if last is None:
+        return int(first)
+    if int(last) < int(first):
+        raise ValueError(f"'{text}' contains no seed; write {last}..{first}")
+    return range(int(first), int(last) + 1)
 
 
 @click.command("fuzz")
 @options.targets("onnxruntime")
 @click.option(
-    "--spec", type=options.DOCUMENT, default=DEFAULT,
-    help=f"The document to draw cases of; kernels of yours claim it.  [default: {DEFAULT}]",
+    "--spec", type=options.DOCUMENT, default="onnx-22", metavar="NAME",
+    help="The document to draw cases of; kernels of yours claim it.  [default: onnx-22]",
 )  # fmt: skip
 @click.option(
     "--max-cases", "cases", type=options.COUNT, metavar="N",
@@ -127,7 +50,14 @@ class _Report:
     "--max-time", "seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="How long to draw cases from each seed.",
 )  # fmt: skip
-@seed_options.option("A seed, or a range of seeds, each with a search of its own.  [default: 0]")
+@click.option(
+    "--seed", "seeds", type=options.Value("N|A..B", _seeds), default=0, metavar="N|A..B",
+    help="A seed, or a range of seeds, each with a search of its own.  [default: 0]",
+)  # fmt: skip
+@click.option(
+    "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
+    help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
+)  # fmt: skip
 @click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
 @click.option(
     "--contexts", is_flag=True,
@@ -137,14 +67,11 @@ class _Report:
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default="cases/found",
     metavar="DIR", help="Where to write new cases, and to look for earlier ones.  [default: cases/found]",
 )  # fmt: skip
-@options.known_files
-@options.no_known
-@options.timeout
-@options.quiet
-@options.bundled(plan=searching.FuzzPlan, known=executing.KnownOptions)
+@options.known
+@options.no_progress
 def command(
-    plan: searching.FuzzPlan, seeds: int | range, jobs: int, dask: str | None, folder: Path,
-    known: executing.KnownOptions, quiet: bool,
+    targets: "tuple[TargetName, ...]", spec: str, cases: int | None, seconds: float | None, seeds: int | range, jobs: int,
+    invalid: bool, contexts: bool, folder: Path, known: tuple[Path, ...], quiet: bool,
 ) -> int:  # fmt: skip
     """Draw random cases, run them on targets, and keep those that show something new.
 
@@ -168,32 +95,143 @@ def command(
       maxpool-check fuzz -o found -t onnxruntime==1.31.1 --max-cases 500
       maxpool-check fuzz -o found --seed 1..8 -j 2 --max-time 60
     """
-    seed_options.check_divisible(seeds, jobs, dask)
-    if plan.contexts and plan.invalid:
+    from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.commands.executing import read_known
+    from maxpool_check.corpus.collection import defect_files, root_of
+    from maxpool_check.fuzzing.search import FuzzPlan
+    from maxpool_check.running.pool import PoolLost
+
+    scheduler = options.cluster(jobs)
+    if isinstance(seeds, int) and (jobs > 1 or scheduler is not None):
+        raise click.UsageError(
+            f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"
+        )
+    if cases is None and seconds is None:
+        cases = DEFAULT_CASES
+    names = tuple(target.claiming([spec]) for target in targets)
+    plan = FuzzPlan(names, options.setting("timeout"), spec, invalid, cases, seconds, contexts)
+    if contexts and invalid:
         raise click.UsageError("--contexts and --invalid contradict each other: nodes have no result without MaxPool's")
-    if plan.contexts and not plan.may_have_graphs:
-        raise click.UsageError(f"{plan.spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
-    plan = replace(plan, targets=tuple(target.claiming([plan.spec]) for target in plan.targets))
-    entries, _ = known.read(defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
-    has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
-    earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
-    if plan.cases is None and plan.seconds is None:
-        plan = replace(plan, cases=DEFAULT_CASES)
+    if contexts and not plan.may_have_graphs:
+        raise click.UsageError(f"{spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
+    defects, _ = read_known(known, defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
+    earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
     report = _Report(plan, folder)
     if isinstance(seeds, int):
-        return _search_here(report, seeds, entries, earlier, quiet)
-    return _search_in_pool(report, seeds, entries, earlier, quiet, jobs, dask)
+        return _search_here(report, seeds, defects, earlier, quiet)
+    try:
+        return _search_in_pool(report, seeds, defects, earlier, quiet, jobs, scheduler)
+    except PoolLost as lost:
+        raise options.Incomplete(str(lost)) from lost
 
 
-def _search_here(report: _Report, seed: int, known: Sequence[Defect], earlier: Sequence[Case], quiet: bool) -> int:
+class _Report:
+    """Prints and writes what is new, and sums up the counts."""
+
+    def __init__(self, plan: "FuzzPlan", folder: Path) -> None:
+        self.plan = plan
+        self.baselines: Sequence[Baseline] = ()
+        self._folder = folder
+        self._counts: dict[str, SearchCounts] = {}
+        self._cases = self._new = 0
+        self._incomplete = False
+
+    def start(self, baselines: "Sequence[Baseline]") -> None:
+        """Take what is known of the targets before the first case."""
+        from maxpool_check.fuzzing.search import SearchCounts
+
+        self.baselines = baselines
+        self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
+        self._counts = {name: SearchCounts() for name in self._descriptions}
+        self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
+
+    def count(self, result: "SeedResult") -> None:
+        """Add the counts of a seed; a search that was stopped early may have none."""
+        for total, counts in zip(self._counts.values(), result.counts, strict=False):
+            total.update(counts)
+        self._cases += max((counts["cases"] for counts in result.counts), default=0)
+        self._incomplete |= result.error is not None
+
+    def show(self, seed: int, number: int, discovery: "Discovery") -> None:
+        """Write and print a discovery, if it is new."""
+        from maxpool_check.reporting.tensors import coordinates
+
+        if discovery.signature in self._known[discovery.target]:
+            return
+        self._known[discovery.target].add(discovery.signature)
+        self._new += 1
+        path = self._write(discovery, self.plan.origin(seed, number))
+        case = discovery.case
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+        options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
+        options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
+        if not case.context.is_alone:
+            options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
+        options.echo(f"  {path}")
+
+    def end(self, code: "ExitCode", seeds: str) -> int:
+        """Print the summary; the exit code."""
+        from maxpool_check.results.record import ExitCode
+        from maxpool_check.words import plural
+
+        if code is ExitCode.AS_EXPECTED and self._incomplete:
+            code = ExitCode.INCOMPLETE
+        for name, counts in self._counts.items():
+            nothing = "" if counts["compared"] else "; nothing was compared"
+            options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
+        state = f"{code.name} " if code else ""
+        new = f"{self._new} new" if self._new else "nothing new"
+        options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {seeds}")
+        if code:
+            return code
+        if not all(counts["compared"] for counts in self._counts.values()):
+            return ExitCode.NOTHING_COMPARED
+        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
+
+    def _write(self, discovery: "Discovery", origin: str) -> Path:
+        from maxpool_check.corpus.clauses import with_clauses
+        from maxpool_check.corpus.writing import case_file
+        from maxpool_check.files import named
+
+        target = self._descriptions[discovery.target]
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        about = (
+            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} "
+            f"({target.software(numpy=True)}): {kinds}, in the variant {discovery.variant.name}."
+        )
+        runtime = f"{target.distribution}-{target.version}".rstrip("-")
+        name = f"{'+'.join(kind.value for kind in discovery.kinds)}-{discovery.variant.name}"
+        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{name}-{runtime}")[:180]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path, other = self._folder / f"{stem}.yaml", 2
+        while path.exists():
+            path, other = self._folder / f"{stem}-{other}.yaml", other + 1
+        title = f"{kinds} on {target.release or target.name}"
+        case = replace(with_clauses(discovery.case), id=f"{path.stem}:{name}", title=title)
+        partial = path.with_suffix(".partial")
+        with named(partial):
+            partial.write_text(case_file(case, about), encoding="utf-8")
+        partial.replace(path)
+        return path
+
+
+def _search_here(
+    report: _Report, seed: int, known: "Sequence[Defect]", earlier: "Sequence[Case]", quiet: bool
+) -> int:  # fmt: skip
     """Search from one seed in this process, and print discoveries as they are made."""
+    from maxpool_check.commands.executing import progress_bar
+    from maxpool_check.fuzzing import search as searching
+    from maxpool_check.results.record import ExitCode
+    from maxpool_check.targets.process import CannotStart
+
     result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
     with (
         contextlib.closing(searching.Searcher(report.plan)) as searcher,
-        executing.progress_bar("cases", report.plan.cases, quiet=quiet) as progress,
+        progress_bar("cases", report.plan.cases, quiet=quiet) as progress,
     ):
 
-        def show(number: int, discoveries: Sequence[Discovery]) -> None:
+        def show(number: int, discoveries: "Sequence[Discovery]") -> None:
             for discovery in discoveries:
                 report.show(seed, number, discovery)
             progress(number)
@@ -212,14 +250,19 @@ def _search_here(report: _Report, seed: int, known: Sequence[Defect], earlier: S
 
 
 def _search_in_pool(
-    report: _Report, seeds: range, known: Sequence[Defect], earlier: Sequence[Case], quiet: bool, jobs: int,
+    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Sequence[Case]", quiet: bool, jobs: int,
     dask: str | None,
 ) -> int:  # fmt: skip
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
-    code, plan = ExitCode.AS_EXPECTED, report.plan
-    done: list[int] = []
+    from maxpool_check.commands.executing import progress_bar
+    from maxpool_check.fuzzing.search import Searcher
+    from maxpool_check.results.record import ExitCode
+    from maxpool_check.running.pool import PoolLost, pool_of
+    from maxpool_check.targets.process import CannotStart
 
-    def take(result: searching.SeedResult) -> None:
+    code, done = ExitCode.AS_EXPECTED, list[int]()
+
+    def take(result: "SeedResult") -> None:
         report.count(result)
         for number, discovery in result.discoveries:
             report.show(result.seed, number, discovery)
@@ -229,13 +272,13 @@ def _search_in_pool(
             done.append(result.seed)
 
     with (
-        seed_options.pool(partial(searching.Searcher, plan), jobs, dask) as pool,
-        executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress,
+        pool_of(partial(Searcher, report.plan), jobs, dask) as pool,
+        progress_bar("seeds", len(seeds), quiet=quiet) as progress,
     ):
         try:
-            (baselines,) = pool.results(searching.Searcher.baselines, [(known, list(earlier))])
+            (baselines,) = pool.results(Searcher.baselines, [(known, list(earlier))])
             report.start(baselines)
-            for result in pool.results(searching.Searcher.result, ((baselines, seed) for seed in seeds)):
+            for result in pool.results(Searcher.result, ((baselines, seed) for seed in seeds)):
                 take(result)
                 progress(len(done))
         except (PoolLost, CannotStart, KeyboardInterrupt) as error:
@@ -245,7 +288,18 @@ def _search_in_pool(
             code = ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.INCOMPLETE
             if code is ExitCode.INCOMPLETE:
                 options.echo(f"error: {error}", err=True)
-    missing = seed_options.remaining(seeds, done)
-    if missing:
+    if missing := remaining(seeds, done):
         options.echo(f"not searched to the end: {missing}", err=True)
-    return report.end(code, seed_options.words(seeds))
+    return report.end(code, _words(seeds))
+
+
+def remaining(seeds: range, done: Collection[int]) -> str:
+    """The seeds that are not done, in words; empty if all are."""
+    edges = [seeds.start - 1, *sorted(done), seeds.stop]
+    return _words(*(range(before + 1, after) for before, after in pairwise(edges) if after - before > 1))
+
+
+def _words(*ranges: range) -> str:
+    """Seeds in words: ``seed 7``, ``seeds 0..7``, ``seeds 0, 2..4``; empty without any."""
+    spans = [f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start) for seeds in ranges]
+    return f"seed{'s' if sum(map(len, ranges)) > 1 else ''} {', '.join(spans)}" if spans else ""

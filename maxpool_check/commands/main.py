@@ -26,7 +26,6 @@ GROUPS = {
     "Decide": {
         "gate": "Decide whether a target may replace another, or compare two records.",
         "gate accept": "Accept changes that block an upgrade.",
-        "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
         "bisect": "Find the release that changed the verdict on a case.",
         "history": "Show the kinds of divergence of many releases.",
     },
@@ -34,7 +33,6 @@ GROUPS = {
         "explain": "Draw a case and its wrong results, or describe a kind of divergence.",
         "repro": "Write a reproduction of a divergence that others can run.",
         "report": "Render records.",
-        "site": "Write a static site from records.",
         "defects": "List the known defects of runtimes, and check which a target shows.",
         "known": "Add known defects from a record, and check the existing ones.",
         "reference": "Show the result of the reference for one case.",
@@ -100,7 +98,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            command: click.Command = importlib.import_module(module_of(cmd_name)).command
+            module, _, inner = cmd_name.partition(" ")
+            # A module that others import cannot be called 'import'.
+            imported = importlib.import_module(f"maxpool_check.commands.{'import_' if module == 'import' else module}")
+            command: click.Command = getattr(imported, inner or "command")
             return command
         if not cmd_name.startswith("-"):
             import difflib
@@ -110,12 +111,6 @@ class _Commands(click.Group):
                 near = [f"maxpool-check {taking} {cmd_name}"]
             ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return None
-
-
-def module_of(name: str) -> str:
-    """The module of a command."""
-    # A module that others import cannot be called 'import'.
-    return f"maxpool_check.commands.{'import_' if name == 'import' else name.replace(' ', '_')}"
 
 
 @click.group(

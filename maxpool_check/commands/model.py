@@ -1,71 +1,36 @@
 """``maxpool-check model``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from maxpool_check.commands import executing, model_cases
-from maxpool_check.commands import old_case_files as case_files
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands.configuration import command_line
-from maxpool_check.commands.old_output import Output
-from maxpool_check.commands.output import Mistakes
-from maxpool_check.corpus.collection import defect_files, shipped_root
-from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.writing import ForeignFile
-from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.cases import write_cases
-from maxpool_check.models.flow import read_inputs
-from maxpool_check.models.model_file import BadModel, UserModel, read_model
-from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
-from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
-from maxpool_check.reporting import model_ci, model_json, model_markdown, model_text
-from maxpool_check.reporting.html import model as model_html
-from maxpool_check.reporting.model_report import ModelReport
-from maxpool_check.results.record import ExitCode, Record
-from maxpool_check.results.storage import Recorder
-from maxpool_check.targets.name import TargetName
-from maxpool_check.words import plural
+from maxpool_check.commands import options
+from maxpool_check.commands.options import written_by
 
-FORMATS: options.Formats[ModelReport] = {
-    "text": model_text.write,
-    "markdown": model_markdown.write,
-    "html": model_html.write,
-    "json": model_json.write,
-    "junit": model_ci.write_junit,
-    "github": model_markdown.write_github,
-    "sarif": model_ci.write_sarif,
+if TYPE_CHECKING:
+    from maxpool_check.models.analysis import ModelAnalysis
+    from maxpool_check.models.testing import ModelPlan, ModelTest
+    from maxpool_check.models.upgrade import Upgrade
+    from maxpool_check.results.record import Record
+    from maxpool_check.targets.name import TargetName
+
+FORMATS: options.Formats = {
+    "text": written_by("model_text"),
+    "markdown": written_by("model_markdown"),
+    "html": written_by("html.model"),
+    "json": written_by("model_json"),
+    "junit": written_by("model_ci", "write_junit"),
+    "github": written_by("model_markdown", "write_github"),
+    "sarif": written_by("model_ci", "write_sarif"),
 }
 """The formats of the report of models."""
 
 
-@dataclass(frozen=True)
-class _Targets:
-    """The targets of the command: those to test, or the base and the head of an upgrade."""
-
-    targets: Sequence[TargetName]
-    base: TargetName | None
-    head: TargetName | None
-
-    def names(self) -> tuple[TargetName, ...]:
-        """All targets to test. Raises ``click.UsageError``."""
-        if (self.base is None) != (self.head is None):
-            raise click.UsageError("--base and --head belong together")
-        if self.base is None or self.head is None:
-            return tuple(self.targets) or (options.TARGET.convert("onnxruntime", None, None),)
-        if self.targets:
-            raise click.UsageError("-t tests targets by themselves; --base and --head compare two")
-        if self.base == self.head:
-            raise click.UsageError(f"the base and the head are the same, {self.base}")
-        return (self.base, self.head)
-
-
 @click.command("model")
-@click.argument("models", nargs=-1, required=True, type=options.FILE, metavar="MODEL.onnx...")
+@click.argument("paths", nargs=-1, required=True, type=options.FILE, metavar="MODEL.onnx...")
 @options.targets(otherwise="onnxruntime")
 @click.option("--base", type=options.TARGET, metavar="TARGET", help="The runtime in use, to be compared with --head.")
 @click.option("--head", type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
@@ -73,17 +38,12 @@ class _Targets:
     "--spec", type=click.Choice(["onnx", "sonnx"]), default="onnx",
     help="Judge by ONNX, or by SONNX where a node is inside its profile; then a node outside it fails.  [default: onnx]",
 )  # fmt: skip
-@model_cases.shapes
-@model_cases.inputs
+@options.shapes
+@options.inputs
+@click.option("--cases", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing.")
+@options.setting_option("timeout", default=60.0, help="The time limit of one execution.  [default: 60]")
 @click.option(
-    "--case", "case_file", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing."
-)
-@click.option(
-    "--timeout", type=options.SECONDS, default=60.0, metavar="SECONDS", help="The time limit of one execution.  [default: 60]"
-)  # fmt: skip
-@click.option("--memory", type=options.COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]")
-@click.option(
-    "--known", "known_files", multiple=True, type=options.FILE, metavar="FILE",
+    "--known", multiple=True, type=options.FILE, metavar="FILE",
     help="Files of defects that you accept in your models. Repeatable.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Also fail on what is wrong on special values alone: infinities, NaN, ...")
@@ -92,16 +52,14 @@ class _Targets:
     help="Do not fail where the target cannot run a model as a whole, or weights are missing: the nodes alone count.",
 )  # fmt: skip
 @options.record
-@options.reports(FORMATS)
-@options.form()
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@options.reports()
+@options.quiet
 @options.verbose("Show everything in full")
-@options.color
-@options.bundled(output=Output, chosen=_Targets)
 def command(
-    models: tuple[Path, ...], chosen: _Targets, spec: str, shapes: tuple[tuple[str, tuple[int, ...]], ...],
-    inputs: Path | None, case_file: Path | None, timeout: float, memory: int | None, known_files: tuple[Path, ...],
-    strict: bool, allow_incomplete: bool, output: Output,
+    paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", base: "TargetName | None", head: "TargetName | None", spec: str,
+    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None, timeout: float,
+    known: tuple[Path, ...], strict: bool, allow_incomplete: bool, output: Path | None,
+    reports: tuple[tuple[str, Path], ...], quiet: bool, verbose: int,
 ) -> int:  # fmt: skip
     """Test the MaxPool nodes of models on targets: which are affected, and what changes with the runtime.
 
@@ -119,54 +77,74 @@ def command(
       maxpool-check model my.onnx -t onnxruntime==1.31.1
       maxpool-check model my.onnx --base onnxruntime==1.24.4 --head onnxruntime
     """
-    targets = chosen.names()
-    for target in targets:
-        if not target.computes:
-            raise click.UsageError(f"{target} computes no outputs, and a model has to be run; name a runtime")
-    given = _shapes(shapes)
-    takes_models = any(target.takes_models for target in targets)
-    analyses = _analyses(models, inputs, spec=spec, shapes=given, takes_models=takes_models)
-    if case_file is not None:
-        if output.output is not None or output.reports:
-            raise click.UsageError("--case writes cases and tests nothing: it takes no -o and no --report")
-        return _write_cases(analyses, case_file, models, output)
-    with case_files.mistakes():
-        accepted = read_all_defects(known_files)
-        defects = read_all_defects(defect_files(shipped_root()))
-        versions = read_versions(shipped_root())
-    output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
-    plan = ModelPlan(
-        analyses, targets, defects, versions, accepted, known_files, timeout, memory * 2**20 if memory else None, strict,
-        chosen.base is not None, command_line(), allow_incomplete,
-    )  # fmt: skip
-    test = ModelTest()
-    with Recorder(output.output) as recorder:
-        try:
-            with executing.progress_bar("cases", None, quiet=output.quiet) as progress:
-                run_models(plan, recorder.write, progress, test)
-        except KeyboardInterrupt:
-            if recorder.record is None:
-                raise
-            where = f"; they are in {output.output}" if output.output else ""
-            options.echo(f"interrupted after {plural(len(recorder.record.executions), 'execution')}{where}", err=True)
-            return ExitCode.INTERRUPTED
-        assert recorder.record is not None
-        words = ["--inputs", str(inputs)] if inputs is not None else []
-        words += [word for name, sizes in shapes for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
-        return _report(recorder.record, test, plan, spec, words, chosen, output)
+    from maxpool_check.commands import case_files, executing
+    from maxpool_check.commands.configuration import command_line
+    from maxpool_check.commands.output import Output
+    from maxpool_check.corpus.collection import defect_files, shipped_root
+    from maxpool_check.corpus.defect_file import read_all_defects
+    from maxpool_check.corpus.defect_versions import read_versions
+    from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
+    from maxpool_check.reporting.model_report import ModelReport
 
-
-def _shapes(shapes: Sequence[tuple[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
-    """The sizes by name. Raises ``click.UsageError`` for a name that occurs twice."""
-    names = [name for name, _ in shapes]
+    tested = _targets(targets, base, head)
+    names = [name for name, _ in shape]
     for name in names:
         if names.count(name) > 1:
             raise click.UsageError(f"--shape gives '{name}' twice")
-    return dict(shapes)
+    analyses = _analyses(
+        paths, inputs, spec=spec, shapes=dict(shape), takes_models=any(each.takes_models for each in tested)
+    )
+    if cases is not None:
+        if output is not None or reports:
+            raise click.UsageError("--cases writes cases and tests nothing: it takes no -o and no --report")
+        return _write_cases(analyses, cases, paths, quiet=quiet)
+    with case_files.mistakes():
+        accepted, defects = read_all_defects(known), read_all_defects(defect_files(shipped_root()))
+        versions = read_versions(shipped_root())
+    shown = Output(reports, output, quiet, silent=quiet)
+    shown.check_writable([*paths, *known, *([inputs] if inputs is not None else []), *options.kernels(tested)])
+    plan = ModelPlan(
+        analyses, tested, defects, versions, accepted, known, timeout, options.memory_in_bytes(), strict, base is not None,
+        command_line(), allow_incomplete,
+    )  # fmt: skip
+    test = ModelTest()
+    with executing.recorded(lambda write, progress: run_models(plan, write, progress, test), shown, None) as record:
+        words = ["--inputs", str(inputs)] if inputs is not None else []
+        words += [word for name, sizes in shape for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
+        made = _upgrade(record, test, plan) if base is not None else None
+        plain = ModelReport(analyses, test, record, made, spec == "sonnx", words, options.width(), verbose=True)
+        report = replace(plain, color=options.colored(), verbose=verbose > 0)
+        for message in report.run.problems if quiet or not shown.prints_text else ():
+            options.echo(f"error: {message}", err=True)
+        shown.publish(FORMATS, report, plain)
+        return report.exit_code
 
 
-def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> list[ModelAnalysis]:
+def _targets(
+    targets: "Sequence[TargetName]", base: "TargetName | None", head: "TargetName | None"
+) -> "tuple[TargetName, ...]":
+    """All targets to test: some by themselves, or the base and the head of an upgrade. Raises ``click.UsageError``."""
+    if (base is None) != (head is None):
+        raise click.UsageError("--base and --head belong together")
+    if base is not None and targets:
+        raise click.UsageError("-t tests targets by themselves; --base and --head compare two")
+    if base is not None and base == head:
+        raise click.UsageError(f"the base and the head are the same, {base}")
+    both = [each for each in (base, head) if each is not None]
+    tested = tuple(both or targets) or (options.TARGET.convert("onnxruntime", None, None),)
+    for target in tested:
+        if not target.computes:
+            raise click.UsageError(f"{target} computes no outputs, and a model has to be run; name a runtime")
+    return tested
+
+
+def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> "list[ModelAnalysis]":
     """The analyses of all models, of different names. Raises :class:`Mistakes` with every file that cannot be used."""
+    from maxpool_check.commands.output import Mistakes
+    from maxpool_check.models.analysis import analyse
+    from maxpool_check.models.flow import read_inputs
+    from maxpool_check.models.model_file import BadModel, UserModel, read_model
+
     models: list[UserModel] = []
     problems: list[str] = []
     for path in paths:
@@ -196,8 +174,14 @@ def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> lis
     return analyses
 
 
-def _write_cases(analyses: Sequence[ModelAnalysis], file: Path, models: Sequence[Path], output: Output) -> ExitCode:
+def _write_cases(analyses: "Sequence[ModelAnalysis]", file: Path, models: Sequence[Path], *, quiet: bool) -> int:
     """Write the cases of models as a case file."""
+    from maxpool_check.commands.output import Output
+    from maxpool_check.corpus.writing import ForeignFile
+    from maxpool_check.models.cases import write_cases
+    from maxpool_check.results.record import ExitCode
+    from maxpool_check.words import plural
+
     Output(output=file).check_writable(models)
     cases = [case for each in analyses for node in each.nodes for case in node.cases]
     if not cases:
@@ -207,36 +191,23 @@ def _write_cases(analyses: Sequence[ModelAnalysis], file: Path, models: Sequence
         written = write_cases(cases, file)
     except ForeignFile as error:
         raise click.UsageError(f"{error}; name another file") from error
-    for path, count in written.items() if not output.quiet else ():
+    for path, count in written.items() if not quiet else ():
         options.echo(f"{path}: {plural(count, 'case')}")
     return ExitCode.AS_EXPECTED
 
 
-def _report(
-    record: Record, test: ModelTest, plan: ModelPlan, spec: str, given: Sequence[str], chosen: _Targets, output: Output
-) -> int:
-    """Write and print the reports; the exit code."""
-    made = _upgrade(record, test, plan, chosen)
-    plain = ModelReport(plan.models, test, record, made, spec == "sonnx", given, options.width(), verbose=True)
-    report = replace(plain, color=output.colored, verbose=output.verbose > 0)
-    if output.quiet or output.form != "text":
-        for message in report.run.problems:
-            options.echo(f"error: {message}", err=True)
-    output.publish(FORMATS, report, plain, silent=output.quiet)
-    return report.exit_code
+def _upgrade(record: "Record", test: "ModelTest", plan: "ModelPlan") -> "Upgrade | None":
+    """The decisions on an upgrade; None where a target did not start."""
+    from maxpool_check.models.upgrade import output_differences, upgrade
 
-
-def _upgrade(record: Record, test: ModelTest, plan: ModelPlan, chosen: _Targets) -> Upgrade | None:
-    """The decisions on an upgrade; None where none was asked for, or a target did not start."""
-    names = [str(target) for target in (chosen.base, chosen.head) if target is not None]
-    if not names or not set(names) <= {target.name for target in record.header.targets}:
+    base, head = map(str, plan.targets)
+    if not {base, head} <= {target.name for target in record.header.targets}:
         return None
-    base, head = names
     outputs = [
         difference
-        for each in plan.models
+        for each in (analysis.model.name for analysis in plan.models)
         for difference in output_differences(
-            each.model.name, test.outputs.get((base, each.model.name), {}), test.outputs.get((head, each.model.name), {})
+            each, test.outputs.get((base, each), {}), test.outputs.get((head, each), {})
         )
     ]  # fmt: skip
     nodes = [name for each in plan.models for name in each.by_id]

@@ -5,27 +5,16 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import old_options as options
 from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.flow import CannotRun, ModelRun, random_inputs, read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
-from maxpool_check.models.shapes import shape_of
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.session import TargetSession
 
 _FLOWS = "/flows"
-
-inputs = click.option(
-    "--inputs", type=options.FILE, metavar="DIR|FILE.npz",
-    help="Values of a model's inputs: NAME.npy or input_0.pb in a folder, or an .npz file.  [default: random]",
-)  # fmt: skip
-shapes = click.option(
-    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES",
-    help="Sizes that a model leaves open: images=1,3,224,224 for an input (or 1x3x224x224), batch=1 for a dimension. Repeatable.",
-)  # fmt: skip
 
 
 def is_model(path: Path) -> bool:

@@ -224,7 +224,8 @@ IN_ENVIRONMENT = ("offline", "find_links", "cache")
 
 def settings() -> dict[str, click.Parameter]:
     """The options of the settings."""
-    return {name: click.Option([f"--{name.replace('_', '-')}"], **about) for name, about in SETTINGS.items()}
+    named = {f"--{name.replace('_', '-')}": {"default": None, **about} for name, about in SETTINGS.items()}
+    return dict(zip(SETTINGS, (click.Option([name], **about) for name, about in named.items()), strict=True))
 
 
 def setting(name: str) -> Any:
@@ -298,6 +299,7 @@ transcript = click.option(
     help="Write every line that targets read and write here, as JSON lines with their times.",
 )  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+no_progress = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 shapes = click.option(
     "--shape", multiple=True, type=SHAPE, metavar="NAME=SIZES",

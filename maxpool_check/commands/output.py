@@ -1,7 +1,8 @@
 """What a command prints and writes: its reports, its record and its transcript; and files that cannot be used, as an error."""
 
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,12 +45,16 @@ class Mistakes(click.ClickException):
 
 @dataclass(frozen=True)
 class Output:
-    """What to print and what to write: reports by format, the one to ``-`` instead of the text on stdout."""
+    """What to print and what to write: reports by format, the one to ``-`` instead of the text on stdout.
+
+    ``quiet``: no progress is shown; ``silent``: nothing else is, either.
+    """
 
     reports: Sequence[tuple[str, Path]] = ()
     output: Path | None = None
     quiet: bool = False
     transcript: Path | None = None
+    silent: bool = False
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -89,14 +94,21 @@ class Output:
             except OSError as error:
                 raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
-    def publish(self, formats: Formats, report: Any, plain: Any) -> None:
-        """Write a report to files, then print it; ``plain`` is the report for files."""
+    def publish(
+        self, formats: Formats, report: Any, plain: Any, workflow: Callable[[], Iterable[str]] = lambda: ()
+    ) -> None:  # fmt: skip
+        """Write a report to files, then print it; ``plain`` is the report for files, ``workflow`` gives commands for GitHub."""
         # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
         for kind, path in sorted(self.reports, key=lambda each: each[1] == STDOUT):
             with open_text(path) as file:
                 formats[kind](report if path == STDOUT else plain, file)
-        if self.prints_text and not self.quiet:
+        if self.prints_text and not self.silent:
             formats["text"](report, sys.stdout)
-        for kind, path in () if self.quiet else self.files:
+        for kind, path in () if self.silent else self.files:
             if path != STDOUT:
                 echo(f"{kind}: {path}", err=True)
+        in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
+        for line in (
+            workflow() if in_workflow and self.prints_text and any(kind == "github" for kind, _ in self.reports) else ()
+        ):
+            click.echo(line)

@@ -23,7 +23,7 @@ def execute_again(finding: Finding, report: RunReport) -> str:
     if _is_model(smallest):
         return shlex.join(["maxpool-check", "model", file_of(smallest), "-t", finding.target])
     command = run_again(smallest)
-    return shlex.join(command + (["--no-known"] if report.record.header.known_sha256 is None else []))
+    return shlex.join(command + (["--known", "none"] if report.record.header.known_sha256 is None else []))
 
 
 def next_step(report: RunReport) -> str:

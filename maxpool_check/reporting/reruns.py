@@ -22,7 +22,7 @@ def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
         return ["maxpool-check", "model", file_of(execution), *chosen]
     if not names:
         return explain_again(execution)
-    return ["maxpool-check", "run", file_of(execution), "-k", execution.case, "--no-known", *chosen]
+    return ["maxpool-check", "run", file_of(execution), "-k", execution.case, "--known", "none", *chosen]
 
 
 def explain_again(execution: Execution) -> list[str]:

@@ -44,7 +44,7 @@ class TargetName:
     ``version`` is None for the installed version, ``provider`` for the runtime's default. ``tool`` rewrites the models of a
     ``transform:`` target, ``runtime`` runs them. ``function`` is PATH.py and FUNCTION of a ``python:`` target, ``program``
     the program and arguments of a ``command:`` target, ``outputs`` the file of an ``outputs:`` target. ``specs`` are documents
-    that such a kernel claims beside those that it claims itself. ``reuses_sessions``: models of the same bytes share a session of the runtime.
+    that such a kernel claims beside those that it claims itself.
     """
 
     text: str
@@ -57,7 +57,6 @@ class TargetName:
     outputs: str | None = None
     specs: tuple[str, ...] = ()
     tool: ToolName | None = None
-    reuses_sessions: bool = False
 
     @property
     def is_released(self) -> bool:
@@ -73,9 +72,9 @@ class TargetName:
         return "onnx" in self.implements
 
     @property
-    def has_sessions(self) -> bool:
-        """Whether it is a runtime whose sessions can be used for several requests."""
-        return self.is_released and self.tool is None and RUNTIMES[self.runtime].adapter == "onnxruntime"
+    def reuses_sessions(self) -> bool:
+        """Whether models of the same bytes share a session of the runtime."""
+        return "sessions" in self.options
 
     @property
     def computes(self) -> bool:
@@ -134,9 +133,13 @@ def parse(text: str) -> TargetName:
         if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
             hint = f" (did you mean 'onnxruntime=={text}'?)"
         elif text.endswith(RECORD_SUFFIXES):
-            hint = "; it is a record, of which 'compare' takes two"
+            hint = "; it is a record, of which 'gate' takes two"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
-    return TargetName(text, runtime, match["version"], match["provider"], _options(match, text))
+    options = _options(match, text)
+    has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"
+    if "sessions" in options and (options["sessions"] != "reused" or not has_sessions):
+        raise BadTarget(f"'{text}': sessions=reused is for ONNX Runtime in Python alone, and is the only value")
+    return TargetName(text, runtime, match["version"], match["provider"], options)
 
 
 def _options(match: re.Match[str], text: str) -> dict[str, str]:

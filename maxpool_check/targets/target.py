@@ -129,7 +129,7 @@ class Target:
             raise CannotStart(
                 f"{name} is no program: its outputs were made elsewhere; 'run', 'gate' and 'explain' read them"
             )
-        provider_options = {key: value for key, value in name.options.items() if key != "python"}
+        provider_options = {key: value for key, value in name.options.items() if key not in ("python", "sessions")}
         options: dict[str, Any] = {"provider": name.provider, "provider_options": provider_options}
         program: Sequence[str]
         if name.program is not None:

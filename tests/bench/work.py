@@ -91,7 +91,7 @@ def _plain(tensor: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
 
 def run(folder: Path, record: Path, count: int) -> Finished:
     """``maxpool-check run`` of so many cases, with a record and JSON. All of them must have been run, with Indices and of Y alone."""
-    words = ("run", folder, "--no-known", "-q", "-o", record, "--format", "json")
+    words = ("run", folder, "--known", "none", "-q", "-o", record, "--report", "json")
     done = process(python("-m", "maxpool_check", *words), allowed=(0, 1))
     found = json.loads(done.stdout)["summary"]
     if found["cases"] != count or found["conforms"] != found["executions"] or found["executions"] < 2 * count:

@@ -35,7 +35,7 @@ def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "corpus").mkdir()
     (folder / "corpus/small.yaml").write_text(SMALL)
-    done = command("run", folder / "corpus", "-t", KERNEL, "--no-known", "-q", "-o", folder / "record.jsonl")
+    done = command("run", folder / "corpus", "-t", KERNEL, "--known", "none", "-q", "-o", folder / "record.jsonl")
     assert done.code == 1
     return (folder / "record.jsonl").read_bytes()
 
@@ -176,7 +176,7 @@ def nested(depth):
 def test_a_tampered_record_is_named_with_its_line(cli, record, change, words):
     number = tampered(record, change)
     for form in ("text", "markdown", "json", "junit", "github", "sarif"):
-        done = cli("report", record, "--format", form)
+        done = cli("report", record, "--report", form)
         assert done.code == 2
         assert f"{record}:{number}: not a line of a record (" in done.err
         assert words in done.err
@@ -325,12 +325,12 @@ def test_no_two_outputs_are_one_file(cli, small, tmp_path, options):
 
 def test_a_dash_is_stdout(cli, small, tmp_path):
     def run(*options):
-        return cli("run", small, "-t", KERNEL, "--no-known", *options, cwd=tmp_path)
+        return cli("run", small, "-t", KERNEL, "--known", "none", *options, cwd=tmp_path)
 
     assert run("--report", "json=-").json["exit_code"] == 1
     lines = [json.loads(line) for line in run("-o", "-").out.splitlines()]
     assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
-    assert "is named twice" in run("--format", "json", "-o", "-").err
+    assert "is named twice" in run("--report", "json", "-o", "-").err
     (tmp_path / "r.jsonl").write_text(run("-q", "-o", "-").out)
     assert cli("report", "r.jsonl", "-o", "-", cwd=tmp_path).out.startswith("python:")
     assert [path.name for path in tmp_path.iterdir() if path.name == "-"] == []
@@ -361,7 +361,7 @@ def test_the_cache_is_listed_and_cleared(cli, cache):
     def targets(*options):
         return cli("targets", *options, MAXPOOL_CHECK_CACHE=str(cache.parent))
 
-    document = targets("--cache", "--format", "json").json
+    document = targets("--cache", "--report", "json").json
     assert [(entry["name"], entry["bytes"]) for entry in document["environments"]] == [
         ("onnx-1.1-cpython3.11-x86_64", 500),
         ("onnxruntime-1.0-cpython3.11-x86_64", 3000),

@@ -26,7 +26,7 @@ def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_ta
     assert {"indices-sentinel+y-lowest-for-neg-inf-indices", "y-lowest-for-neg-inf-y-only"} <= set(cases)
     assert cases["y-lowest-for-neg-inf-y-only"].X.size == 1
     # They are ordinary cases, and show what they say.
-    run = cli("run", tmp_path / "found", "-t", kernel_target("keeps_the_seed"), "--format", "json").json
+    run = cli("run", tmp_path / "found", "-t", kernel_target("keeps_the_seed"), "--report", "json").json
     kinds = {result["case"].partition(":")[2]: result["kinds"] for result in run["results"] if result["kinds"]}
     assert kinds["y-lowest-for-neg-inf-y-only"] == ["y-lowest-for-neg-inf"]
     about = yaml.safe_load(next(iter(found(tmp_path / "found").values())))["about"]
@@ -58,7 +58,7 @@ def test_what_was_found_before_is_not_new(cli, kernel_target, tmp_path):
 def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, kernel_target, tmp_path):
     target = ("-t", kernel_target("counts_in_the_plane"))
     assert fuzz(cli, tmp_path / "found", *target).code == 1
-    run = cli("run", tmp_path / "found", *target, "--format", "json").json
+    run = cli("run", tmp_path / "found", *target, "--report", "json").json
     shown = {(result["variant"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
     entries = [
         {"id": f"e{number}", "when": "python", "cases": ["other:case"], "kinds": list(kinds), "variants": [variant],
@@ -70,7 +70,7 @@ def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, kernel_
     (corpus / "known-divergences.yaml").write_text(json.dumps({"known": entries}))
     assert fuzz(cli, corpus / "found", *target).code == 0
     assert not (corpus / "found").exists()
-    assert fuzz(cli, corpus / "found", *target, "--no-known").code == 1
+    assert fuzz(cli, corpus / "found", *target, "--known", "none").code == 1
     # An entry of other kinds says nothing of these, nor does one of another target.
     for changed in ({"kinds": ["crash"]}, {"when": "onnxruntime"}):
         known = tmp_path / "known.yaml"
@@ -122,7 +122,7 @@ def test_an_interrupted_search_says_what_it_found(begun, kernel_target, tmp_path
     [
         (["--spec", "onxx-22"], "unknown specification 'onxx-22' (did you mean 'onnx-22'?)"),
         (["--max-cases", "0"], "--max-cases"),
-        (["--known", "x.yaml", "--no-known"], "contradict"),
+        (["--known", "x.yaml", "--known", "none"], "contradict"),
         (["-t", "nope"], "unknown runtime 'nope'"),
     ],
 )
@@ -136,7 +136,7 @@ def test_wrong_options(arguments, words, cli, tmp_path):
 @pytest.mark.long
 @pytest.mark.network
 def test_the_defects_of_a_release_from_scratch(cli, tmp_path):
-    done = cli("fuzz", "-t", "onnxruntime==1.23.2", "--no-known", "--max-cases", "200", "-o", tmp_path / "found")
+    done = cli("fuzz", "-t", "onnxruntime==1.23.2", "--known", "none", "--max-cases", "200", "-o", tmp_path / "found")
     assert done.code == 1
     for kinds in ("indices-sentinel, y-lowest-for-neg-inf on", "indices-sentinel on"):
         assert kinds in done.out
@@ -148,7 +148,7 @@ def test_the_defects_of_the_installed_release_from_scratch(cli, tmp_path):
 
     if version("onnxruntime") != "1.31.1":
         pytest.skip("about the installed ONNX Runtime 1.31.1")
-    done = cli("fuzz", "--no-known", "--max-cases", "1000", "-o", tmp_path / "found")
+    done = cli("fuzz", "--known", "none", "--max-cases", "1000", "-o", tmp_path / "found")
     assert done.code == 1
     assert "y-lowest-for-neg-inf on onnxruntime (y-only)" in done.out
     same = [

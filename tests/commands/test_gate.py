@@ -25,7 +25,7 @@ def gated(tmp_path_factory):
 
 def compared(cli, record, kernel_target, *arguments):
     return cli(
-        "compare", record, record, "--old-target", kernel_target("right"), "--new-target", kernel_target("keeps_the_seed"),
+        "gate", record, record, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"),
         *arguments,
     )  # fmt: skip
 
@@ -37,20 +37,20 @@ def last(done):
 def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_target, tmp_path):
     accepted = tmp_path / "accepted.yaml"
     accepted.write_text("# Reviewed by two.\naccepted: []\n")
-    written = cli("gate", "accept", gated, "--to", accepted, *ACCEPTED)
+    written = cli("gate", "accept", gated, "-o", accepted, *ACCEPTED)
     assert (written.code, written.err) == (0, "")
     assert "2 changes of 1 case accepted" in written.out
     assert accepted.read_text().startswith("# Reviewed by two.\n")
     done = compared(cli, gated, kernel_target, "--accept", accepted, "-v")
     assert (done.code, last(done)) == (0, "REVIEW 2 regressed (accepted) of 12 executions")
     assert f"accepted: It never gets there (A. Author, until {TOMORROW})" in done.out
-    document = compared(cli, gated, kernel_target, "--accept", accepted, "--format", "json").json["comparisons"][0]
+    document = compared(cli, gated, kernel_target, "--accept", accepted, "--report", "json").json["comparisons"][0]
     (entry, _) = [each["accepted"] for each in document["transitions"] if each["change"] == "regressed"]
     assert entry == {"author": "A. Author", "reason": "It never gets there", "expires": str(TOMORROW)}
     for form in ("markdown", "github", "html", "junit", "sarif"):
-        assert "It never gets there" in compared(cli, gated, kernel_target, "--accept", accepted, "--format", form).out
+        assert "It never gets there" in compared(cli, gated, kernel_target, "--accept", accepted, "--report", form).out
     # There is nothing left to accept.
-    assert cli("gate", "accept", gated, "--to", accepted, *ACCEPTED).out.endswith("nothing blocks\n")
+    assert cli("gate", "accept", gated, "-o", accepted, *ACCEPTED).out.endswith("nothing blocks\n")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_targ
 )
 def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, changed, message):
     accepted = tmp_path / "accepted.yaml"
-    cli("gate", "accept", gated, "--to", accepted, *ACCEPTED)
+    cli("gate", "accept", gated, "-o", accepted, *ACCEPTED)
     entries = yaml.safe_load(accepted.read_text())["accepted"]
     accepted.write_text(yaml.safe_dump({"accepted": [{**entry, **changed} for entry in entries]}))
     done = compared(cli, gated, kernel_target, "--accept", accepted)
@@ -80,7 +80,7 @@ def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, c
 
 def test_what_is_accepted_of_no_case_is_named(cli, small, gated, kernel_target, tmp_path):
     accepted = tmp_path / "accepted.yaml"
-    cli("gate", "accept", gated, "--to", accepted, *ACCEPTED, "-k", "neg-*")
+    cli("gate", "accept", gated, "-o", accepted, *ACCEPTED, "-k", "neg-*")
     accepted.write_text(accepted.read_text().replace("small:neg-inf", "small:neg-imf"))
     sides = ("--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"))
     done = cli("gate", small, *sides, "--accept", accepted, "-k", "ordinary")
@@ -88,9 +88,9 @@ def test_what_is_accepted_of_no_case_is_named(cli, small, gated, kernel_target, 
 
 
 def test_what_is_wrong_in_both_is_listed_and_no_change(cli, small, kernel_target):
-    record = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", "-", "--no-known").out
+    record = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", "-", "--known", "none").out
     (small / "record.jsonl").write_text(record)
-    both = cli("compare", small / "record.jsonl", small / "record.jsonl")
+    both = cli("gate", small / "record.jsonl", small / "record.jsonl")
     assert (
         "Wrong in both, which is no change:\n  indices-sentinel, y-lowest-for-neg-inf  1 case: small:neg-inf"
         in both.out
@@ -103,7 +103,7 @@ def test_what_is_wrong_in_both_is_listed_and_no_change(cli, small, kernel_target
     [(["neg-imf"], "-k: the record has no case 'neg-imf'"), (["ordinary"], "nothing blocks in 1 case that -k selects")],
 )
 def test_cases_are_chosen_to_be_accepted(cli, gated, tmp_path, patterns, message):
-    done = cli("gate", "accept", gated, "--to", tmp_path / "a.yaml", *ACCEPTED, "-k", *patterns)
+    done = cli("gate", "accept", gated, "-o", tmp_path / "a.yaml", *ACCEPTED, "-k", *patterns)
     assert message in done.out + done.err
     assert not (tmp_path / "a.yaml").exists()
 
@@ -195,13 +195,11 @@ def test_a_wrong_value_that_is_refused_now_blocks_if_asked_for(cli, small, kerne
 def test_each_head_is_compared_with_each_base_and_the_worst_decides(cli, small, kernel_target, tmp_path):
     right, seed, plane = (kernel_target(name) for name in ("right", "keeps_the_seed", "counts_in_the_plane"))
     record = tmp_path / "bases.jsonl"
-    cli("run", small, "-t", right, "-t", seed, "--no-known", "-o", record)
+    cli("run", small, "-t", right, "-t", seed, "--known", "none", "-o", record)
     several = cli("gate", small, "--base", record, "--head", plane)
     assert several.code == 2
-    assert f"choose one with --base-target: {right}, {seed}" in several.err
-    done = cli(
-        "gate", small, "--base", record, "--base-target", right, "--base", seed, "--head", plane, "--format", "json"
-    )
+    assert f"choose one as {record}:TARGET: {right}, {seed}" in several.err
+    done = cli("gate", small, "--base", f"{record}:{right}", "--base", seed, "--head", plane, "--report", "json")
     pairs = [(each["old"]["name"], each["new"]["name"], each["decision"]) for each in done.json["comparisons"]]
     assert pairs == [(seed, plane, "BLOCK"), (right, plane, "BLOCK")]
     assert done.code == 1
@@ -211,13 +209,13 @@ def test_each_head_is_compared_with_each_base_and_the_worst_decides(cli, small, 
 
 def test_variants_are_compared_too(cli, small, kernel_target):
     sides = ("--base", kernel_target("right"), "--head", kernel_target("alternates"), "-k", "ordinary")
-    assert cli("gate", small, *sides, "--variants", "default,twice", "--memory", "4096").code == 1
+    assert cli("gate", small, *sides, "--variants", "default,twice", MAXPOOL_CHECK_MEMORY="4096").code == 1
 
 
 def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path):
     base = tmp_path / "base.jsonl"
     cli("run", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", "-t", "onnxruntime", "-q", "-o", base)
-    sides = ("--base", base, "--head", "onnxruntime", "--format", "json", "-q")
+    sides = ("--base", base, "--head", "onnxruntime", "--report", "json", "-q")
 
     def documents(*arguments):
         done = cli("gate", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", *sides, *arguments)
@@ -231,5 +229,5 @@ def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path
     assert "--spec all" in notice
     assert documents("--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
     assert documents("--spec", "sonnx")[0] == {"edge/nan-sonnx"}
-    same = cli("compare", base, base, "--spec", "sonnx", "--format", "json").json["comparisons"][0]
+    same = cli("gate", base, base, "--spec", "sonnx", "--report", "json").json["comparisons"][0]
     assert {each["case"].partition(":")[0] for each in same["transitions"]} == {"edge/nan-sonnx"}

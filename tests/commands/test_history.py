@@ -13,7 +13,7 @@ GAPS = ("cases/edge/dilations.yaml", "-k", "edge/dilations:gaps")
 
 
 def test_another_runtime_whose_old_releases_take_float32_alone(cli):
-    done = cli("history", *GAPS, "-t", "tract", "--versions", "0.22.4..0.23,every=minor", "--format", "json", "-q")
+    done = cli("history", *GAPS, "-t", "tract", "--versions", "0.22.4..0.23,every=minor", "--report", "json", "-q")
     assert done.code == 0, done.err
     old, new = done.json["releases"]
     assert [release["version"] for release in (old, new)] == ["0.22.4", "0.23.9"]
@@ -25,7 +25,7 @@ def test_another_runtime_whose_old_releases_take_float32_alone(cli):
 
 def test_a_bisection_of_another_runtime(cli):
     done = cli(
-        "bisect", "cases/", "--case", "edge/dilations:gaps", "-t", "tract", "--from", "0.23.7", "--to", "0.23.8",
+        "bisect", "edge/dilations:gaps", "-t", "tract", "--from", "0.23.7", "--to", "0.23.8",
         "--variant", "y-only",
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -35,7 +35,7 @@ def test_a_bisection_of_another_runtime(cli):
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "github", "junit"])
 def test_releases_that_cannot_be_started_are_listed_with_the_reason(cli, form):
     target = "onnxruntime@CUDAExecutionProvider"
-    done = cli("history", SONNX, "-t", target, "--versions", "1.31..1.31.1,every=minor", "--format", form)
+    done = cli("history", SONNX, "-t", target, "--versions", "1.31..1.31.1,every=minor", "--report", form)
     assert done.code == 3
     assert "1.31.1: onnxruntime==1.31.1@CUDAExecutionProvider cannot be started: " in done.err
     assert "cannot be started" in " ".join(done.out.split())
@@ -46,7 +46,7 @@ def test_releases_that_cannot_be_started_are_listed_with_the_reason(cli, form):
 def test_a_bisection_without_a_release_that_starts_says_why(cli):
     case = "sonnx/float:float-example-3"
     target = "onnxruntime@CUDAExecutionProvider"
-    done = cli("bisect", "cases/", "--case", case, "-t", target, "--from", "1.31", "--to", "1.31.1")
+    done = cli("bisect", case, "-t", target, "--from", "1.31", "--to", "1.31.1")
     assert done.code == 3
     assert "cannot be started" in done.out
     assert "environments" not in done.out + done.err

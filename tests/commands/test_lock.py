@@ -119,7 +119,7 @@ def test_records_of_older_versions_name_no_corpus(cli, small, kernel_target, tmp
     del header["corpus"]
     record.write_text(msgspec.json.encode(header).decode() + "\n" + rest)
     assert read(record).header.corpus is None
-    done = cli("report", record, "--format", "markdown")
+    done = cli("report", record, "--report", "markdown")
     assert done.code == 0
     assert "corpus:" not in done.out
 

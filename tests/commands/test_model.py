@@ -70,7 +70,7 @@ def test_only_a_file_of_the_user_accepts_what_is_wrong(cli, model, kernel_target
         "known:\n  - id: zeros\n    when: python\n    cases: ['model:pool/*']\n    kinds: [y-pad-value-leak]\n    reason: Accepted.\n"
     )
     arguments = ("model", model(zoo.plain()), "-t", kernel_target("pads_with_zero"))
-    done = cli(*arguments, "--known", known, "--format", "json")
+    done = cli(*arguments, "--known", known, "--report", "json")
     assert set(states(done).values()) == {"accepted"}
     assert done.code == 0
 
@@ -116,7 +116,7 @@ def test_no_max_pool_is_nothing_tested(cli, model, kernel_target):
 
 def test_json_has_every_node_and_execution(cli, model, kernel_target):
     target = kernel_target("keeps_the_seed")
-    done = cli("model", model(zoo.unnamed()), "-t", target, "--format", "json")
+    done = cli("model", model(zoo.unnamed()), "-t", target, "--report", "json")
     document = done.json
     assert (document["schema"], document["exit_code"], document["result"]) == ("maxpool-check/model/1", 0, "CONFORMS")
     (of,) = document["models"]
@@ -155,7 +155,7 @@ def test_reports_and_record(cli, model, kernel_target, tmp_path):
 
 def test_an_upgrade_is_decided_for_each_node(cli, model, kernel_target):
     arguments = ("model", model(zoo.plain()), "--base", kernel_target("right"), "--head")
-    blocked = cli(*arguments, kernel_target("pads_with_zero"), "--format", "json")
+    blocked = cli(*arguments, kernel_target("pads_with_zero"), "--report", "json")
     assert blocked.code == 1
     assert blocked.json["result"] == "BLOCK"
     assert [node["decision"] for node in blocked.json["models"][0]["nodes"]] == ["BLOCK"]
@@ -219,7 +219,7 @@ def test_every_file_that_cannot_be_used_is_said(cli, model, tmp_path):
     assert [line.partition(": ")[0] for line in lines[:2]] == [str(first), str(second)]
     assert lines[2] == f"File '{tmp_path / 'missing.onnx'}' not found"
     assert lines[4] == "4 problems; nothing was run"
-    failed = cli("model", first, "--format", "json")
+    failed = cli("model", first, "--report", "json")
     assert failed.json["exit_code"] == 2
     assert "cycle" in failed.json["errors"][0]["message"]
 
@@ -243,7 +243,7 @@ def test_hostile_names_are_inert(cli, model, kernel_target, tmp_path):
 
 def test_the_nodes_as_cases_of_ones_own(cli, model, tmp_path):
     path, cases = model(zoo.resnet_v2()), tmp_path / "cases" / "mine.yaml"
-    done = cli("model", path, "--case", cases)
+    done = cli("model", path, "--cases", cases)
     assert (done.code, done.out) == (0, f"{cases}: 14 cases\n")
     assert cases.stat().st_size < 20_000
     assert cli("lint", cases).code == 0
@@ -251,9 +251,9 @@ def test_the_nodes_as_cases_of_ones_own(cli, model, tmp_path):
     assert "mine:resnet50v2/pool1_pool/MaxPool/graph/negative" in listed
     ran = cli("run", cases, "-t", "onnxruntime", "-k", "*/alone/distinct", "-k", "*/graph/ties")
     assert ran.code == 0, ran.out
-    assert cli("model", path, "--case", cases).code == 0
+    assert cli("model", path, "--cases", cases).code == 0
     cases.write_text("cases: []")
-    refused = cli("model", path, "--case", cases)
+    refused = cli("model", path, "--cases", cases)
     assert refused.code == 2
     assert "was not written by" in refused.err
 
@@ -261,7 +261,7 @@ def test_the_nodes_as_cases_of_ones_own(cli, model, tmp_path):
 def test_the_cases_of_several_documents_and_of_quantised_models(cli, tmp_path):
     path = zoo.quantized(tmp_path, form="QDQ", activation="int8")
     cases = tmp_path / "cases.yaml"
-    assert cli("model", path, "--case", cases).code == 0
+    assert cli("model", path, "--cases", cases).code == 0
     assert cli("lint", cases).code == 0
 
 
@@ -287,7 +287,7 @@ def test_given_inputs_flow(cli, model, tmp_path):
     (tmp_path / "set").mkdir()
     np.save(tmp_path / "set" / f"{name}.npy", X)
     for inputs in (tmp_path / "inputs.npz", tmp_path / "set"):
-        done = cli("model", path, "-t", "onnxruntime", "--inputs", inputs, "--format", "json")
+        done = cli("model", path, "-t", "onnxruntime", "--inputs", inputs, "--report", "json")
         assert done.code in (0, 1), done.err
         assert any("/in-place/flows" in each["case"] for each in done.json["results"])
     wrong = cli("model", path, "-t", "onnxruntime", "--inputs", tmp_path / "missing.npz")
@@ -302,7 +302,7 @@ def test_given_inputs_flow(cli, model, tmp_path):
     "made", [zoo.nhwc, zoo.half, zoo.in_if, zoo.in_function, zoo.unpool, zoo.indices_output, zoo.custom_operator]
 )
 def test_the_installed_onnx_runtime_is_tested_with_each_sort_of_model(made, cli, model):
-    done = cli("model", model(made()), "--format", "json")
+    done = cli("model", model(made()), "--report", "json")
     assert done.code in ((3,) if made is zoo.custom_operator else (0, 1)), done.err
     assert set(states(done).values()) <= {"conforms", "special", "WRONG"}
     hows = {each["case"].rsplit("/", 2)[1] for each in done.json["results"]}
@@ -338,7 +338,7 @@ def test_squeezenet_may_be_upgraded():
 @pytest.mark.parametrize("name", [*zoo.LIGHT, *WHEELS])
 def test_real_models_conform_on_what_flows_in_them(name):
     path = from_wheel(*WHEELS[name]) if name in WHEELS else zoo.light(name)
-    done = command("model", path, "-t", "onnxruntime==1.31.1", "--format", "json")
+    done = command("model", path, "-t", "onnxruntime==1.31.1", "--report", "json")
     assert done.code == 0, done.err
     assert set(states(done).values()) <= {"conforms", "special"}
     assert done.json["models"][0]["not_run_as_a_model"] == {}
@@ -371,7 +371,7 @@ def test_ci_reports_of_an_upgrade_and_of_the_profile_fail_where_the_command_does
 def test_each_known_defect_that_can_reach_a_node_is_seen(release, model):
     made = {"indices": zoo.indices_output(), "resnet": zoo.resnet_v2(), "dynamic": zoo.dynamic(), "nhwc": zoo.nhwc()}
     paths = [model(each, f"{name}.onnx") for name, each in made.items()]
-    done = command("model", *paths, "-t", f"onnxruntime=={release}", "--format", "json")
+    done = command("model", *paths, "-t", f"onnxruntime=={release}", "--report", "json")
     claims = [
         (node["id"], claim["defect"], claim["seen"])
         for each in done.json["models"]
@@ -388,7 +388,7 @@ def test_each_known_defect_that_can_reach_a_node_is_seen(release, model):
 def test_a_defect_whose_values_cannot_reach_a_node_is_not_named(cli, model):
     text = "g (float[1,4,8,8] X) => (float[a,b,c,d] Y) { A = Relu (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1]> (A) "
     made = written(f"{text} Y = MaxPool <kernel_shape = [2, 2]> (B) }}", {}, onnx=10)
-    done = cli("model", model(made), "-t", "onnxruntime==1.31.1", "--format", "json")
+    done = cli("model", model(made), "-t", "onnxruntime==1.31.1", "--report", "json")
     (node,) = done.json["models"][0]["nodes"]
     assert done.code == 0
     assert [each["defect"] for each in node["targets"]["onnxruntime==1.31.1"]["can_reach"]] == ["ORT-NAN-POSITION"]
@@ -459,7 +459,7 @@ def test_models_of_one_name_are_told_apart_and_one_model_is_named_once(cli, tmp_
         for folder in (tmp_path / "a", tmp_path / "b")
         if folder.mkdir() is None
     ]
-    done = cli("model", *paths, "-t", kernel_target("right"), "--format", "json")
+    done = cli("model", *paths, "-t", kernel_target("right"), "--report", "json")
     assert done.code == 0
     assert [node["id"] for each in done.json["models"] for node in each["nodes"]] == ["a/model:pool", "b/model:pool"]
     twice = cli("model", paths[0], paths[0])
@@ -475,7 +475,7 @@ def test_options_that_contradict_each_other(cli, model, tmp_path):
     assert "'batch' twice" in cli("model", path, "--shape", "batch=3", "--shape", "batch=4").err
     assert (
         "takes no -o and no --report"
-        in cli("model", path, "--case", tmp_path / "c.yaml", "-o", tmp_path / "r.jsonl").err
+        in cli("model", path, "--cases", tmp_path / "c.yaml", "-o", tmp_path / "r.jsonl").err
     )
     for wrong, message in (
         (np.zeros((2, 3, 20), np.float32), "has the shape [2, 3, 20], the model takes float32"),

@@ -38,7 +38,7 @@ def pool_of(X, **graph):
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_declared_element_type_that_the_document_lacks_is_excluded(name, cli, tmp_path):
-    done = cli("model", saved(pool_of(getattr(TensorProto, name)), tmp_path), "--format", "json")
+    done = cli("model", saved(pool_of(getattr(TensorProto, name)), tmp_path), "--report", "json")
     (node,) = done.json["models"][0]["nodes"]
     assert (done.code, done.json["result"]) == (1, "EXCLUDED")
     assert f"X must be one of float16, float32, float64, int8, uint8, bfloat16, got {name.lower()}" in node["untested"]
@@ -75,7 +75,7 @@ def test_the_declared_type_of_a_tensor_that_no_inference_reaches_counts(dtype, l
     model.graph.input[0].name = "raw"
     model.graph.node.insert(0, helper.make_node("Decode", ["raw"], ["X"], domain="local"))
     model.opset_import.append(helper.make_opsetid("local", 1))
-    done = cli("model", saved(model, tmp_path), "-t", kernel_target("right"), "--format", "json")
+    done = cli("model", saved(model, tmp_path), "-t", kernel_target("right"), "--report", "json")
     assert done.json["result"] == label
     (node,) = done.json["models"][0]["nodes"]
     assert node["tested_input"] == {

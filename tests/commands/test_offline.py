@@ -101,7 +101,7 @@ def test_the_variable_of_the_environment_does_the_same(offline, small, tmp_path)
 
 
 def test_installed_targets_run_offline(offline, small):
-    assert offline("run", small, "--offline", "--no-known", "--exit-zero").code == 0
+    assert offline("run", small, "--offline", "--known", "none").code == 0
 
 
 def test_several_processes_are_offline_too(offline, small):
@@ -189,7 +189,7 @@ def test_a_cache_that_cannot_be_written_is_enough(small, tmp_path):
     subprocess.run(["chmod", "-R", "a-w", tmp_path / "cache"], check=True)
     # Root may write anywhere, unless it gives up that right.
     weaker = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    arguments = ["run", small, "-t", "onnxruntime==1.31.1", "--offline", "--exit-zero", "--no-known"]
+    arguments = ["run", small, "-t", "onnxruntime==1.31.1", "--offline", "--known", "none"]
     try:
         assert subprocess.run([*weaker, "touch", tmp_path / "cache/x"], check=False, capture_output=True).returncode
         done = subprocess.run([*weaker, *program, *arguments], env=folders, cwd=ROOT, check=False, capture_output=True)

@@ -239,7 +239,7 @@ def test_report_of_what_is_no_record(cli, tmp_path):
 
 
 def test_report_of_two_records_as_json_is_refused(cli, tmp_path):
-    assert cli("report", tmp_path, tmp_path, "--format", "json").code == 2
+    assert cli("report", tmp_path, tmp_path, "--report", "json").code == 2
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_report_lists_the_cases_of_a_defect_if_it_is_told_to(cli, tmp_path, form
     with Recorder(path) as recorder:
         for line in (record.header, *executions, record.footer):
             recorder.write(line)
-    command = ("report", path, "--format", form)
+    command = ("report", path, "--report", form)
     assert listed not in cli(*command).out
     assert listed in cli(*command, "--cases").out
 
@@ -266,7 +266,7 @@ def test_an_internal_error_is_said_to_be_one(monkeypatch, capsys):
 
     monkeypatch.setattr(module.cli, "main", broken)
     with pytest.raises(SystemExit) as left:
-        module.main(["run", "x", "--format", "json"])
+        module.main(["run", "x", "--report", "json"])
     shown = capsys.readouterr()
     assert left.value.code == 3
     assert "defect of maxpool-check" in shown.err

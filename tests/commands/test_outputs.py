@@ -271,7 +271,7 @@ def test_twenty_crashes_do_not_give_the_target_up(cli, outputs, tmp_path):
     (folder / "small.yaml").write_text("cases:\n" + "".join(case.replace("ordinary", f"c{i}") for i in range(25)))
     messages = [{"case": f"small:c{i}", "type": "crash", "message": "reset"} for i in range(24)]
     target = outputs(*messages, {**ORDINARY, "case": "small:c24"})
-    done = cli("run", folder, "-t", target, "--format", "json")
+    done = cli("run", folder, "-t", target, "--report", "json")
     assert done.json["summary"]["crashes"] == 24
     assert done.json["summary"]["conforms"] == 1
     assert not done.json["errors"]
@@ -294,9 +294,9 @@ def test_records_of_two_versions_are_compared(cli, small, outputs, tmp_path):
         message = {**ORDINARY, "outputs": {"Y": tensor(values), "Indices": INDICES}}
         target = outputs(message, ready={**READY, "distribution": "acme", "version": version})
         cli("run", small, "-t", target, "-k", "small:ordinary", "-o", record)
-    done = cli("compare", *records, "--report", f"html={tmp_path / 'changes.html'}")
+    done = cli("gate", *records, "--report", f"html={tmp_path / 'changes.html'}")
     assert "BLOCK 1 regressed" in done.out
-    assert f"maxpool-check run {small}/small.yaml -k small:ordinary --no-known -t {target}" in " ".join(
+    assert f"maxpool-check run {small}/small.yaml -k small:ordinary --known none -t {target}" in " ".join(
         done.out.split()
     )
 

@@ -33,7 +33,7 @@ def test_a_function_has_no_version_and_no_provider(cli, small, kernel_target, re
     for path in reports.values():
         assert "CPUExecutionProvider" not in path.read_text(), path
         assert "python 0" not in path.read_text(), path
-    site = cli("site", record, "-o", tmp_path / "site")
+    site = cli("report", record, "-o", tmp_path / "site")
     assert site.code == 0, site.err
     pages = [path for path in (tmp_path / "site").rglob("*.html") if "docs" not in path.parts]
     assert pages

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from maxpool_check.commands.seeds import remaining
+from maxpool_check.commands.fuzz import remaining
 from tests.conftest import KERNELS, all_end, children, eventually, misbehaving
 
 CASES = 12
@@ -55,7 +55,7 @@ def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cl
 def test_the_installed_runtime_in_two_processes(cli, tmp_path):
     folders = tmp_path / "one", tmp_path / "two"
     one, two = (
-        shown(fuzz(cli, folder, "--no-known", "--seed", "7..8", "-j", jobs), folder)
+        shown(fuzz(cli, folder, "--known", "none", "--seed", "7..8", "-j", jobs), folder)
         for jobs, folder in zip((1, 2), folders, strict=True)
     )
     assert one == two

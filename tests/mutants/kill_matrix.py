@@ -108,7 +108,7 @@ def _faults(batch: Sequence[WrongKernel], record: Path, paths: Sequence[Path]) -
     targets += [word for document in SPECIFICATIONS for word in ("--spec", document)]
     command = [
         sys.executable, "-P", "-m", "maxpool_check", "run", *map(str, paths), *targets,
-        "-q", "--no-known", "--exit-zero", "--timeout", "60", "-o", str(record),
+        "-q", "--known", "none", "--timeout", "60", "-o", str(record),
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -9,7 +9,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
-from maxpool_check.commands.compare import FORMATS
+from maxpool_check.commands.gate import FORMATS
 from maxpool_check.comparing.gate import GatePolicy, compare_targets
 from maxpool_check.comparing.transitions import Change
 from maxpool_check.reporting.changes import ComparisonReport

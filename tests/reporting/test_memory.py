@@ -9,7 +9,7 @@ import tracemalloc
 import msgspec
 import pytest
 
-from maxpool_check.commands.compare import FORMATS as COMPARISON_FORMATS
+from maxpool_check.commands.gate import FORMATS as COMPARISON_FORMATS
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting.html import names
 from maxpool_check.reporting.run_report import RunReport
@@ -103,7 +103,7 @@ def test_two_records_of_40000_executions_are_compared_in_less_than_400_megabytes
         "    print(re.search(r'VmHWM:\\s+(\\d+) kB', status)[1], file=sys.stderr)\n"
     )
     records = [tmp_path / f"{release}.jsonl" for release in RELEASES]
-    command = [sys.executable, "-c", program, "compare", *records, "--format", form]
+    command = [sys.executable, "-c", program, "gate", *records, "--report", form]
     done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert len(done.stdout) > 1000

@@ -136,7 +136,10 @@ def first_of_the_plane(X, attributes):
 def test_a_kernel_that_starts_from_zero_is_one_finding_with_its_symptoms(cli, tmp_path, kernel):
     (tmp_path / "kernel.py").write_text(FROM_ZERO.format(folder=str(ROOT / "maxpool_check/evidence/wrong_kernels")))
     record = tmp_path / "record.jsonl"
-    assert cli("run", CASES, "-t", f"python:{tmp_path}/kernel.py:{kernel}", "--no-known", "-q", "-o", record).code == 1
+    assert (
+        cli("run", CASES, "-t", f"python:{tmp_path}/kernel.py:{kernel}", "--known", "none", "-q", "-o", record).code
+        == 1
+    )
     (finding,) = findings(read(record))
     assert finding.kinds == ("scan-starts-at-zero",)
     assert len(finding.cases) > 500

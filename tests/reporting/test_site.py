@@ -27,7 +27,7 @@ def site(tmp_path_factory):
     from tests.conftest import command
 
     folder = tmp_path_factory.mktemp("site") / "site"
-    done = command("site", *RECORDS, "--history", HISTORY, "-o", folder)
+    done = command("report", *RECORDS, "--history", HISTORY, "-o", folder)
     assert done.code == 0, done.err
     return folder
 
@@ -54,7 +54,7 @@ def size(folder):
 def test_the_site_of_every_committed_record_has_less_than_20_megabytes(tmp_path):
     from tests.conftest import command
 
-    assert command("site", *EVERY, "--history", HISTORY, "-o", tmp_path / "site").code == 0
+    assert command("report", *EVERY, "--history", HISTORY, "-o", tmp_path / "site").code == 0
     assert size(tmp_path / "site") < 20_000_000
 
 
@@ -113,27 +113,27 @@ def test_a_badge_is_what_shields_reads(site):
 
 
 def test_every_target_of_a_record_has_a_badge(cli, tmp_path):
-    assert cli("site", GOLDEN, "-o", tmp_path / "site").code == 0
+    assert cli("report", GOLDEN, "-o", tmp_path / "site").code == 0
     labels = {json.loads(path.read_text())["label"] for path in tmp_path.glob("site/badges/*.json")}
     assert labels == {f"MaxPool on {target.distribution} {target.version}" for target in read(GOLDEN).header.targets}
 
 
 def test_a_site_is_replaced_and_nothing_else_is(cli, tmp_path):
     folder = tmp_path / "site"
-    assert cli("site", GOLDEN, "-o", folder).code == 0
+    assert cli("report", GOLDEN, "-o", folder).code == 0
     before = {path.relative_to(folder) for path in folder.rglob("*")}
     (folder / "cases/of-an-older-record.html").write_text("old")
-    assert cli("site", GOLDEN, "-o", folder).code == 0
+    assert cli("report", GOLDEN, "-o", folder).code == 0
     assert {path.relative_to(folder) for path in folder.rglob("*")} == before
     other = tmp_path / "other"
     other.mkdir()
     (other / "index.json").write_text('{"schema": "something else"}')
-    done = cli("site", GOLDEN, "-o", other)
+    done = cli("report", GOLDEN, "-o", other)
     assert done.code == 2
     assert "is no site of maxpool-check" in done.err
     assert [path.name for path in other.iterdir()] == ["index.json"]
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
-    assert cli("site", GOLDEN, "-o", folder / "style.css").code == 2
+    assert cli("report", GOLDEN, "-o", folder / "style.css").code == 2
 
 
 def test_what_is_not_the_sites_stays_in_its_folder(cli, tmp_path):
@@ -141,7 +141,7 @@ def test_what_is_not_the_sites_stays_in_its_folder(cli, tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref")
     for _ in range(2):
-        assert cli("site", GOLDEN, "-o", ".", cwd=tmp_path).code == 0
+        assert cli("report", GOLDEN, "-o", ".", cwd=tmp_path).code == 0
         (tmp_path / "CNAME").write_text("example.org")
     assert (tmp_path / ".git/HEAD").read_text() == "ref"
     assert (tmp_path / "CNAME").read_text() == "example.org"
@@ -150,10 +150,10 @@ def test_what_is_not_the_sites_stays_in_its_folder(cli, tmp_path):
 
 def test_a_record_among_the_pages_that_are_replaced_is_refused_and_stays(cli, tmp_path):
     folder = tmp_path / "site"
-    assert cli("site", GOLDEN, "-o", folder).code == 0
+    assert cli("report", GOLDEN, "-o", folder).code == 0
     record = folder / "runs/record.jsonl"
     record.write_bytes(GOLDEN.read_bytes())
-    done = cli("site", record, "-o", folder)
+    done = cli("report", record, "-o", folder)
     assert done.code == 2
     assert "lies in the pages of" in " ".join(done.err.split())
     assert record.read_bytes() == GOLDEN.read_bytes()
@@ -172,7 +172,7 @@ def test_what_cannot_be_used_is_named(cli, tmp_path, arguments, message):
     for path in (tmp_path / "record.jsonl", tmp_path / "copy/record.jsonl"):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(GOLDEN.read_bytes())
-    done = cli("site", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path)
+    done = cli("report", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path)
     assert done.code == 2
     assert message in " ".join(done.err.split())
     assert not (tmp_path / "site").exists()
@@ -194,7 +194,7 @@ def test_names_of_cases_stay_inside_of_the_site(cli, tmp_path):
         line["case"] = name
     (tmp_path / "record.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     folder = tmp_path / "folder/site"
-    done = cli("site", tmp_path / "record.jsonl", "-o", folder)
+    done = cli("report", tmp_path / "record.jsonl", "-o", folder)
     assert done.code == 0, done.err
     assert {path.name for path in tmp_path.iterdir()} == {"record.jsonl", "folder"}
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["site"]

@@ -12,7 +12,7 @@ from tests.conftest import ROOT, command
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site") / "site"
-    done = command("site", ROOT / "tests/data/golden/record.jsonl", "-o", folder)
+    done = command("report", ROOT / "tests/data/golden/record.jsonl", "-o", folder)
     assert done.code == 0, done.err
     return folder
 

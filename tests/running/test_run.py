@@ -322,7 +322,7 @@ def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kern
         return compare(oracle, outputs, names)
 
     monkeypatch.setattr(verdicts, "compare", stumbles)
-    arguments = ("run", small, "-t", kernel_target("right"), "--no-known", "-o", tmp_path / "record.jsonl")
+    arguments = ("run", small, "-t", kernel_target("right"), "--known", "none", "-o", tmp_path / "record.jsonl")
     done = cli(*arguments, "-vv")
     assert done.code == 3
     (error,) = [each for each in read(tmp_path / "record.jsonl").executions if each.verdict == "error"]

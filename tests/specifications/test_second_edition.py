@@ -35,7 +35,9 @@ def test_each_edition_judges_by_its_own_rules(tmp_path):
     for name, printed in (("sonnx", 3), ("sonnx-2026-10", float("nan"))):
         case = {**CASE, "id": "one", "title": "One", "expect": {"Y": [[[[printed]]]]}}
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"spec": name, "cases": [case]}, sort_keys=False))
-    run = command("run", tmp_path, "-t", f"python:{KERNELS}:right", "--spec", "sonnx", "--format", "json", "--no-known")
+    run = command(
+        "run", tmp_path, "-t", f"python:{KERNELS}:right", "--spec", "sonnx", "--report", "json", "--known", "none"
+    )
     assert {(each["case"], each["verdict"]) for each in run.json["results"]} == {
         ("sonnx:one", "conforms"),
         ("sonnx-2026-10:one", "diverges"),

@@ -123,7 +123,7 @@ def propagating(tmp_path):
     ids=["documents", "whole"],
 )
 def test_a_right_kernel_of_onnx_22_is_green_on_the_corpus(cli, propagating, paths, least):
-    done = cli("run", *paths, "-t", DROPS_NAN, "-t", propagating, "--no-known", "--format", "json")
+    done = cli("run", *paths, "-t", DROPS_NAN, "-t", propagating, "--known", "none", "--report", "json")
     assert done.code == 0, done.json["results"][:3]
     for target in done.json["targets"]:
         assert target["summary"]["conforms"] > least
@@ -132,7 +132,16 @@ def test_a_right_kernel_of_onnx_22_is_green_on_the_corpus(cli, propagating, path
 
 def test_a_claimed_document_is_compared_in_full(cli, propagating):
     done = cli(
-        "run", CASES / "edge/nan-sonnx.yaml", "-t", propagating, "--spec", "sonnx", "--no-known", "--format", "json"
+        "run",
+        CASES / "edge/nan-sonnx.yaml",
+        "-t",
+        propagating,
+        "--spec",
+        "sonnx",
+        "--known",
+        "none",
+        "--report",
+        "json",
     )
     assert done.code == 1
     assert done.json["summary"]["diverges"] > 10
@@ -273,7 +282,7 @@ def test_a_declared_dtype_holds_for_what_must_be_refused(cli, corpus, tmp_path):
 
 def test_spec_selects_the_cases_of_its_documents_for_runtimes_and_kernels(cli, corpus):
     for target in ("onnxruntime", DROPS_NAN):
-        done = cli("run", corpus, "-t", target, "--spec", "sonnx", "--no-known", "--format", "json", "--exit-zero")
+        done = cli("run", corpus, "-t", target, "--spec", "sonnx", "--known", "none", "--report", "json")
         assert {result["spec"] for result in done.json["results"]} == {"sonnx"}
     done = cli("explain", corpus / "onnx.yaml:ordinary", "-t", "onnxruntime", "--spec", "sonnx")
     assert done.code == 2
@@ -296,7 +305,7 @@ def test_fuzz_claims_the_document_that_it_draws(cli, kernel, tmp_path):
 
 def test_gate_counts_what_is_claimed(cli, corpus, kernel):
     base, head = kernel(), DROPS_NAN
-    done = cli("gate", corpus, "--base", base, "--head", head, "--format", "json")
+    done = cli("gate", corpus, "--base", base, "--head", head, "--report", "json")
     assert done.code == 0, done.out
     assert cli("gate", corpus / "sonnx.yaml", "-k", "sonnx:nan", "--base", base, "--head", head).code == 4
 
@@ -356,6 +365,6 @@ def test_the_pytest_plugin_skips_what_is_not_claimed(corpus, kernel, options, ou
 
 
 def test_other_variants_are_executed_on_what_is_claimed(cli, corpus, kernel):
-    done = cli("run", corpus, "-t", kernel(), "--variants", "all", "--format", "json")
+    done = cli("run", corpus, "-t", kernel(), "--variants", "all", "--report", "json")
     assert done.code == 0, done.out
     assert done.json["summary"]["not-claimed"]

@@ -37,7 +37,7 @@ def verdicts(done):
 
 
 def test_the_example_in_c_executes_what_it_can_express(cli, small, c_kernel):
-    done = cli("run", small, "-t", c_kernel, "--format", "json")
+    done = cli("run", small, "-t", c_kernel, "--report", "json")
     assert done.code == 0, done.out
     assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "undefined": 2}
     (target,) = done.json["targets"]
@@ -45,7 +45,7 @@ def test_the_example_in_c_executes_what_it_can_express(cli, small, c_kernel):
 
 
 def test_the_example_in_python_executes_more(cli, small):
-    done = cli("run", small, "-t", PYTHON, "--format", "json")
+    done = cli("run", small, "-t", PYTHON, "--report", "json")
     assert done.code == 0, done.out
     assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "undefined": 2}
 
@@ -53,7 +53,7 @@ def test_the_example_in_python_executes_more(cli, small):
 @pytest.mark.parametrize("path", ["edge/asymmetric-pads.yaml", "edge/dilations.yaml", "edge/batches-channels.yaml",
                                   "edge/strides.yaml", "edge/ties-sonnx.yaml"])  # fmt: skip
 def test_the_examples_are_right(cli, c_kernel, path):
-    done = cli("run", ROOT / "cases" / path, "-t", c_kernel, "-t", PYTHON, "--no-known", "--format", "json")
+    done = cli("run", ROOT / "cases" / path, "-t", c_kernel, "-t", PYTHON, "--known", "none", "--report", "json")
     assert not any(target["summary"]["diverges"] for target in done.json["targets"]), done.out
     assert all(target["summary"]["conforms"] for target in done.json["targets"])
 
@@ -61,7 +61,7 @@ def test_the_examples_are_right(cli, c_kernel, path):
 def test_the_example_in_c_has_all_of_the_operator_on_a_hundred_lines(cli, c_kernel):
     paths = [ROOT / "cases" / f"{name}.yaml" for name in ("edge/auto-pad", "edge/ceil-mode", "edge/storage-order",
                                                           "edge/size-arithmetic", "refusals/attributes")]  # fmt: skip
-    done = cli("run", *paths, "-t", c_kernel, "--no-known", "--format", "json")
+    done = cli("run", *paths, "-t", c_kernel, "--known", "none", "--report", "json")
     assert done.code == 0, done.out
     assert verdicts(done)["conforms"] > 90
     assert len((EXAMPLES / "maxpool.c").read_text().splitlines()) <= 100
@@ -97,7 +97,7 @@ def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_execu
 ):
     # The folder tells its processes from those of other tests.
     bad, good = f"{misbehaving(name)} {tmp_path}", kernel_target("right")
-    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "5", "--format", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "5", "--report", "json")
     assert done.code == done.json["exit_code"] == code, done.out + done.err
     assert words in done.out.replace("\\", "")
     summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
@@ -108,7 +108,7 @@ def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_execu
 
 @pytest.mark.parametrize("name", ["half_a_line", "never_ready"])
 def test_a_program_that_is_not_ready_within_the_timeout_is_ended(cli, small, tmp_path, name):
-    done = cli("run", small, "-t", f"{misbehaving(name)} {tmp_path}", "--timeout", "1", "--format", "json")
+    done = cli("run", small, "-t", f"{misbehaving(name)} {tmp_path}", "--timeout", "1", "--report", "json")
     assert done.code == done.json["exit_code"] == 3
     (error,) = done.json["errors"]
     assert (
@@ -149,7 +149,7 @@ def test_a_line_may_begin_with_a_byte_order_mark_and_with_no_other_bytes():
 
 
 def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):
-    done = cli("run", small, "-k", "small:ordinary", "-t", misbehaving("panics"), "--format", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", misbehaving("panics"), "--report", "json")
     message = done.json["results"][0]["message"]
     assert "panicked: the window is empty" in message
     assert "note: that is all" in message
@@ -161,7 +161,7 @@ def test_memory_is_limited(cli, small, tmp_path):
     script = tmp_path / "greedy.py"
     script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
     target = f"python:{script}:greedy"
-    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--memory", "2000", "--format", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--memory", "2000", "--report", "json")
     assert {result["verdict"] for result in done.json["results"]} <= {"refuses", "crashes"}
     assert "Memory" in done.out
 
@@ -174,7 +174,7 @@ def test_words_of_a_command_are_split_as_a_shell_does():
 
 
 def test_a_target_whose_description_is_nested_too_deeply_is_lost_alone(cli, small, c_kernel):
-    done = cli("run", small, "-t", misbehaving("nested"), "-t", c_kernel, "--format", "json")
+    done = cli("run", small, "-t", misbehaving("nested"), "-t", c_kernel, "--report", "json")
     assert done.code == 3
     assert done.json["summary"]["conforms"] == 10
     (error,) = done.json["errors"]

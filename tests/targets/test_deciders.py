@@ -26,7 +26,7 @@ def record_path(tmp_path_factory):
         "contexts/dynamic",
     ]
     targets = [word for target in (*ONNX, "onnxruntime-load") for word in ("-t", target)]
-    done = command("run", *(CASES / f"{name}.yaml" for name in files), *targets, "--no-known", "-q", "-o", path)
+    done = command("run", *(CASES / f"{name}.yaml" for name in files), *targets, "--known", "none", "-q", "-o", path)
     assert done.code == 1, done.err
     return path
 
@@ -89,7 +89,7 @@ def test_what_is_not_known_is_not_wrong(executions):
 
 def test_reports_say_that_only_shapes_were_decided(record_path):
     for form in ("text", "markdown", "html"):
-        text = command("report", record_path, "--format", form).out
+        text = command("report", record_path, "--report", form).out
         assert "shapes only" in text, form
         assert "acceptance only" in text, form
 
@@ -105,7 +105,7 @@ def test_shapes_count_for_no_clause_and_make_no_evidence(record_path, tmp_path):
 
 
 def test_a_variant_that_cannot_change_a_shape_is_not_executed():
-    done = command("run", CASES / "edge/batches-channels.yaml", "-t", "onnx-checker", "--variants", "y-only-batch-split", "--format", "json")  # fmt: skip
+    done = command("run", CASES / "edge/batches-channels.yaml", "-t", "onnx-checker", "--variants", "y-only-batch-split", "--report", "json")  # fmt: skip
     split = [each for each in done.json["results"] if each["variant"] == "y-only-batch-split"]
     assert {each["verdict"] for each in split} == {"not-expressible"}
     assert "computes no values" in split[0]["message"]
@@ -168,7 +168,7 @@ def program(tmp_path, ready, answer):
 )  # fmt: skip
 def test_a_program_of_the_user_may_decide_shapes(tmp_path, ready, answer, verdict, message):
     target = program(tmp_path, ready, answer)
-    done = command("run", CASES / "edge/strides.yaml", "-k", "rows-only", "-t", target, "--variants", "y-only", "--format", "json")  # fmt: skip
+    done = command("run", CASES / "edge/strides.yaml", "-k", "rows-only", "-t", target, "--variants", "y-only", "--report", "json")  # fmt: skip
     (result,) = done.json["results"]
     assert (result["verdict"], message in result["message"]) == (verdict, True), result["message"]
 
@@ -191,7 +191,7 @@ def test_a_mistake_is_found_whatever_the_layout_of_the_document(tmp_path):
     path.write_text(json.dumps({"spec": "ort-nhwc-11", "cases": [{"id": "it", "input": X, "attributes": attributes}]}))
     rounded_up = {"type": "shapes", "outputs": {"Y": {"dtype": "float32", "shape": [1, 1, 3, 3]}}}
     target = program(tmp_path, {"decides": "shapes"}, rounded_up)
-    done = command("run", path, "-t", target, "--spec", "ort-nhwc-11", "--variants", "y-only", "--format", "json")
+    done = command("run", path, "-t", target, "--spec", "ort-nhwc-11", "--variants", "y-only", "--report", "json")
     (result,) = done.json["results"]
     assert "ceil-floor-exchanged" in [each["kind"] for each in result["causes"]]
 

@@ -22,7 +22,8 @@ def run(cli, target, variants, *cases):
         variants,
         "--timeout",
         "60",
-        "--no-known",
+        "--known",
+        "none",
         "--format",
         "json",
     )

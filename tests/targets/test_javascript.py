@@ -24,7 +24,7 @@ def empty_cache(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    process = command("run", *arguments, "--no-known", "--format", "json")
+    process = command("run", *arguments, "--known", "none", "--report", "json")
     assert process.code in (0, 1), process.err
     return process.json
 

@@ -29,7 +29,7 @@ def test_no_target_is_started_for_files_that_are_not_there(cli, tmp_path):
 
 
 def test_a_runtime_that_is_not_installed_is_named(cli):
-    done = cli("run", "corpus:sonnx/float.yaml", "-t", "tract", "--format", "json")
+    done = cli("run", "corpus:sonnx/float.yaml", "-t", "tract", "--report", "json")
     (message,) = json.loads(done.out)["errors"]
     assert done.code == 3
     assert "tract is not installed in this environment" in message["message"]

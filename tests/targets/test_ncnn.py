@@ -10,7 +10,7 @@ pytestmark = pytest.mark.network
 
 
 def run(cli, *arguments):
-    done = cli("run", *arguments, "-t", NCNN, "--variants", "y-only", "--no-known", "--format", "json")
+    done = cli("run", *arguments, "-t", NCNN, "--variants", "y-only", "--known", "none", "--report", "json")
     assert done.code in (0, 1), done.err
     return done.json
 

@@ -10,7 +10,7 @@ OPENCV = "opencv==5.0.0.93"
 
 
 def run(cli, *arguments):
-    done = cli("run", *arguments, "--no-known", "--format", "json")
+    done = cli("run", *arguments, "--known", "none", "--report", "json")
     assert done.code in (0, 1), done.err
     return done.json
 

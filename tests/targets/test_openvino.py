@@ -12,7 +12,9 @@ FRONTEND = "openvino==2026.4.1?frontend=onnx"
 
 def results(cli, target, case, *options):
     path = case.partition(":")[0]
-    process = cli("run", CASES / f"{path}.yaml", "-k", case, "-t", target, "--no-known", "--format", "json", *options)
+    process = cli(
+        "run", CASES / f"{path}.yaml", "-k", case, "-t", target, "--known", "none", "--report", "json", *options
+    )
     assert process.code in (0, 1), process.err
     return process.json
 

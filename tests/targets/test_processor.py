@@ -156,7 +156,7 @@ def test_onnx_runtime_gives_nothing_unexpected_on_an_older_processor(cli, tmp_pa
     cases = ["edge/sixteen-channels", "edge/neg-inf", "edge/nan", "contexts/layout", "sonnx/float"]
     done = cli(
         "run", *(ROOT / f"cases/{name}.yaml" for name in cases), "-t", f"onnxruntime?python={wrapper}", "--timeout", "120",
-        "-o", tmp_path / "record.jsonl", "-q", "--format", "json",
+        "-o", tmp_path / "record.jsonl", "-q", "--report", "json",
     )  # fmt: skip
     record = read(tmp_path / "record.jsonl")
     processor = record.header.targets[0].processor

@@ -101,7 +101,7 @@ def test_only_requests_that_are_not_fresh_share_a_session(monkeypatch, is_fresh)
 
 
 def test_a_target_without_sessions_is_refused(cli, folder, kernel_target):
-    done = cli("run", folder / "same.yaml", "--reuse-sessions", "-t", kernel_target("right"), "--format", "json")
+    done = cli("run", folder / "same.yaml", "--reuse-sessions", "-t", kernel_target("right"), "--report", "json")
     (error,) = json.loads(done.out)["errors"]
     assert done.code == 2
     assert "--reuse-sessions is for ONNX Runtime in Python; python:" in error["message"]

@@ -12,7 +12,7 @@ RIGHT = ["edge/batches-channels.yaml", "edge/dilations.yaml", "edge/strides.yaml
 
 
 def run(cli, target, *paths):
-    process = cli("run", *[CASES / path for path in paths], "-t", target, "--no-known", "--format", "json")
+    process = cli("run", *[CASES / path for path in paths], "-t", target, "--known", "none", "--report", "json")
     assert process.code in (0, 1), process.err
     return process.json
 
@@ -72,7 +72,7 @@ def test_openvino_refuses_at_run_time_what_one_thread_returns(cli):
     for threads, verdict in (("2", "conforms"), ("1", "diverges")):
         target = f"openvino==2026.4.1?opset=14&threads={threads}"
         document = cli("run", CASES / "contexts/dynamic.yaml", "-k", case, "--variants", "y-only", "-t", target,
-                       "--no-known", "--format", "json").json  # fmt: skip
+                       "--known", "none", "--report", "json").json  # fmt: skip
         assert [result["verdict"] for result in document["results"]] == [verdict]
 
 

@@ -7,7 +7,7 @@ from tests.conftest import CASES
 
 def run(cli, target, *patterns, paths=("edge",)):
     selected = [option for pattern in patterns for option in ("-k", pattern)]
-    done = cli("run", *[CASES / path for path in paths], *selected, "-t", target, "--no-known", "--format", "json")
+    done = cli("run", *[CASES / path for path in paths], *selected, "-t", target, "--known", "none", "--report", "json")
     assert done.code in (0, 1, 4), done.err
     return done.json
 

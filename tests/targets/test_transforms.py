@@ -146,7 +146,7 @@ def test_float16_only_where_it_has_all_values():
 @runtimes
 def test_a_tool_with_all_cases_of_a_file(cli):
     target = "transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1"
-    process = cli("run", "cases/edge/strides.yaml", "-t", target, "--no-known", "--format", "json")
+    process = cli("run", "cases/edge/strides.yaml", "-t", target, "--known", "none", "--report", "json")
     assert process.code == 0, process.err
     assert process.json["targets"][0]["distribution"] == "onnxoptimizer"
 

@@ -129,7 +129,7 @@ class _Rechecking:
         """The defects that the run explained executions by, though it did not expect them: those of the tool."""
         header = self._header
         is_shipped = header.corpus is not None and header.corpus.version is not None
-        if is_shipped or header.corpus is None or "--no-known" in header.command:
+        if is_shipped or header.corpus is None or {"--no-known", "none"} & set(header.command):
             return ()
         return _shipped_defects()
 
