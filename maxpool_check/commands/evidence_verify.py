@@ -13,10 +13,9 @@ from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.evidence.bundling.archive import BadArchive, unpacked
 from maxpool_check.evidence.bundling.contents import BadBundle, opened
-from maxpool_check.evidence.verifying.difference import BundleSide, Differences, differences
-from maxpool_check.evidence.verifying.findings import Verification
-from maxpool_check.evidence.verifying.rerunning import cases_to_run, rerun
-from maxpool_check.evidence.verifying.verification import verified
+from maxpool_check.evidence.bundling.differences import Differences, cases_to_run, differences, rerun
+from maxpool_check.evidence.bundling.record_check import Verification
+from maxpool_check.evidence.bundling.verification import verified
 from maxpool_check.files import not_found
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import BadRecord
@@ -85,8 +84,7 @@ def diff(old: Path, new: Path, form: str, verbose: int) -> int:
         for path in (old, new):
             with _readable(path, None):
                 try:
-                    members = unpacked(path)
-                    sides.append(BundleSide(members, stack.enter_context(opened(members))))
+                    sides.append(stack.enter_context(opened(unpacked(path))))
                 except (BadArchive, BadBundle, BadRecord, CorpusError) as error:
                     raise click.UsageError(
                         f"{path} cannot be read: {error}; 'maxpool-check evidence verify {path}' says more"

@@ -239,3 +239,17 @@ class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version is not None else self.name
+
+
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides verdicts and the exit code of a run besides its cases, its targets and its known defects.
+
+    ``variants`` are the names of those in which cases were executed, as far as they apply. ``strict``: differences that a document
+    allows are unexpected. ``whole``: every case file of the corpus was read, so that a known defect can be stale.
+    ``catalogue_sha256`` is the digest of the files of defects that explain what none of the known ones expects, None without any.
+    """
+
+    variants: tuple[str, ...]
+    strict: bool
+    whole: bool
+    catalogue_sha256: str | None

@@ -20,10 +20,12 @@ from maxpool_check.results.details import (
     Processor,
     PythonEnvironment,
     ReferenceAgreement,
+    RunSettings,
     ToolFiles,
     WrongShape,
 )
 from maxpool_check.results.outputs import StoredOutput
+from maxpool_check.results.variants import DEFAULT_VARIANTS
 
 SCHEMA = "maxpool-check/record/1"
 
@@ -115,7 +117,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     documents that a kernel claims, None: all. ``graphs`` is the newest operator set in which it executes several nodes.
     ``decides``: the ``values`` of outputs, their ``shapes`` alone, or the ``acceptance`` of the graph alone. ``environments``
     are what it runs in, first that of the runtime, then that of a tool; ``program`` has the SHA-256 of a kernel's files, by the
-    words of its name. Records of older versions lack these two and the ``processor``.
+    words of its name. ``settings`` are the variations that its program supports. Records of older versions lack these three and
+    the ``processor``.
     """
 
     name: str
@@ -135,6 +138,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     processor: Processor | None = None
     environments: tuple[PythonEnvironment, ...] = ()
     program: dict[str, str] = {}
+    settings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def release(self) -> str:
@@ -176,7 +180,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     ``profile`` holds the policies of each document in use, by its name, ``editions`` the edition that was read. The digests
     are SHA-256, of all cases and of the files of known defects. ``references`` is None if the two references were not
     compared. ``seeds`` are those of random values, by what is drawn. Records of older versions lack what is behind
-    ``known_sha256``; runs of a model have no ``corpus``.
+    ``known_sha256``, or the ``settings`` alone; runs of a model have no ``corpus``.
     """
 
     schema: str = SCHEMA
@@ -198,6 +202,15 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     editions: dict[str, DocumentEdition] = {}
     references: ReferenceAgreement | None = None
     seeds: dict[str, int] = {}
+    settings: RunSettings | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def effective_settings(self) -> RunSettings:
+        """The settings; of a record of an older version, those of a run of a whole corpus without options."""
+        if not isinstance(self.settings, msgspec.UnsetType):
+            return self.settings
+        names = tuple(variant.name for variant in DEFAULT_VARIANTS)
+        return RunSettings(variants=names, strict=False, whole=True, catalogue_sha256=None)
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):

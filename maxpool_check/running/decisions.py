@@ -114,14 +114,9 @@ class Decisions:
             return execution
         return msgspec.structs.replace(execution, severity=defect.severity.value)
 
-    def known_entries(
-        self, given_up: Collection[str], *, ended_early: bool, corpus: Corpus | None = None
-    ) -> list[KnownEntry]:
-        """The status of each known defect, by target; none is stale if the run ended early, or the target was given up.
-
-        ``corpus`` is what the cases were selected from, if it is not that of the plan.
-        """
-        corpus = corpus or self._corpus
+    def known_entries(self, given_up: Collection[str], *, ended_early: bool) -> list[KnownEntry]:
+        """The status of each known defect, by target; none is stale if the run ended early, or the target was given up."""
+        corpus = self._corpus
         complete = completeness(corpus.cases, self._cases, corpus.whole)
         entries = [
             known_entry(

@@ -14,12 +14,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, digest_of
-from maxpool_check.results.details import CorpusDescription, DocumentEdition, Machine, ReferenceAgreement, ToolFiles
+from maxpool_check.results.details import (
+    CorpusDescription,
+    DocumentEdition,
+    Machine,
+    ReferenceAgreement,
+    RunSettings,
+    ToolFiles,
+)
 from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import edition_name, editions
@@ -133,6 +141,7 @@ def header(
     corpus: Corpus | None = None,
     seeds: Mapping[str, int] | None = None,
     references: ReferenceAgreement | None = None,
+    settings: RunSettings | msgspec.UnsetType = msgspec.UNSET,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
     used = {case.spec for case in cases}
@@ -167,6 +176,7 @@ def header(
         },
         references=references,
         seeds=dict(seeds or {}),
+        settings=settings,
     )
 
 

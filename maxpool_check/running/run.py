@@ -10,16 +10,18 @@ from itertools import chain
 import msgspec
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.target_selector import OUTPUTS
+from maxpool_check.results.details import RunSettings
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
-from maxpool_check.running.header import header, now
+from maxpool_check.running.header import digest_of_files, header, now
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
 
@@ -48,7 +50,8 @@ def run(
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
         descriptions = running.descriptions
-        head = header(plan.cases, descriptions, plan.known_files, plan.command, plan.corpus, references=plan.references)
+        inputs = plan.cases, descriptions, plan.known_files, plan.command, plan.corpus
+        head = header(*inputs, references=plan.references, settings=_settings(plan))
         write(head)
         decisions = Decisions(plan, descriptions, day_of(head))
         summary, errors, ended_early = RunSummary(), list(running.errors), False
@@ -89,6 +92,16 @@ def run(
             contradicted=contradicted(observations, plan.cases),
             outputs_left_out=len(outputs.left_out),
         )
+    )
+
+
+def _settings(plan: RunPlan) -> RunSettings:
+    """What a record says of the settings of a run. The catalogue is that of the tool."""
+    return RunSettings(
+        variants=tuple(variant.name for variant in sorted(plan.variants)),
+        strict=plan.strict,
+        whole=plan.corpus.whole,
+        catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.catalogue else None,
     )
 
 

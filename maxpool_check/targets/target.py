@@ -204,6 +204,7 @@ class Target:
         newest_opset = newest() if wants == "model" else None
         # A kernel of the user may take a model of MaxPool alone.
         graphs = message.get("graphs", newest_opset if self.name.is_released else None)
+        settings = tuple(message.get("settings") or ())
         description = TargetDescription(
             name=str(self.name),
             distribution=text_of(message.get("distribution", self.name.runtime)),
@@ -220,12 +221,11 @@ class Target:
             decides=message.get("decides", "values"),
             processor=_processor(message.get("processor")),
             specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
+            settings=settings,
         )
-        dtypes, spatial, settings = (
-            None if message.get(key) is None else tuple(message[key]) for key in ("dtypes", "spatial", "settings")
-        )
+        dtypes, spatial = (None if message.get(key) is None else tuple(message[key]) for key in ("dtypes", "spatial"))
         return TargetProfile(
-            self.name, description, dtypes, spatial, settings or (), takes_spec=bool(message.get("takes_spec"))
+            self.name, description, dtypes, spatial, settings, takes_spec=bool(message.get("takes_spec"))
         )
 
     def _specs(self, wants: str, declared: Any) -> tuple[str, ...]:

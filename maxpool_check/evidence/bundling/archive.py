@@ -3,10 +3,11 @@
 What is read is not trusted: nothing is ever extracted by the names in an archive, and everything has a limit.
 """
 
-import itertools
+import gzip
+import io
 import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from maxpool_check import inert
@@ -18,17 +19,10 @@ TOP = "evidence"
 
 MOST_BYTES = 2**28
 """The largest archive that is read."""
-MOST_MEMBER = 2**27
-"""The largest member."""
 MOST_MEMBERS = 20_000
 """The most members."""
 MOST_UNPACKED = 2**30
 """The most bytes that the compressed members may have together when they are decompressed."""
-
-_TYPES = {
-    tarfile.LNKTYPE: "a hard link", tarfile.SYMTYPE: "a symbolic link", tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device", tarfile.DIRTYPE: "a folder", tarfile.FIFOTYPE: "a pipe",
-}  # fmt: skip
 
 
 class BadArchive(ValueError):
@@ -37,16 +31,19 @@ class BadArchive(ValueError):
 
 def packed(members: Mapping[str, bytes]) -> bytes:
     """The archive of some members; the same bytes for the same members. Raises :class:`BadArchive` for one that none can read."""
-    parts: list[bytes] = []
-    for name in sorted(members):
-        content = members[name]
-        parts += [_header(name, len(content)), content, bytes(-len(content) % tarfile.BLOCKSIZE)]
-    archive = b"".join(parts)
-    archive += bytes(_end(len(archive)))
-    if len(archive) > MOST_BYTES:
-        raise BadArchive(f"the archive would have {len(archive)} bytes; the limit is {MOST_BYTES}")
-    members_of(archive)
-    return archive
+    _check_names(members)
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT, encoding="utf-8") as file:
+        for name, content in sorted(members.items()):
+            info = tarfile.TarInfo(f"{TOP}/{name}")
+            info.size = len(content)
+            try:
+                file.addfile(info, io.BytesIO(content))
+            except ValueError as error:
+                raise BadArchive(f"{inert.line(name)}: cannot be the name of a member: {error}") from error
+    if stream.tell() > MOST_BYTES:
+        raise BadArchive(f"the archive would have {stream.tell()} bytes; the limit is {MOST_BYTES}")
+    return stream.getvalue()
 
 
 def unpacked(path: Path) -> dict[str, bytes]:
@@ -55,33 +52,72 @@ def unpacked(path: Path) -> dict[str, bytes]:
 
 
 def members_of(content: bytes) -> dict[str, bytes]:
-    """The members of an archive. Raises :class:`BadArchive`."""
-    members: dict[str, bytes] = {}
-    at, previous = 0, ""
-    while (block := content[at : at + tarfile.BLOCKSIZE]).strip(b"\0"):
-        name, size = _member(block, at, members)
-        end = at + tarfile.BLOCKSIZE + size
-        padding = content[end : end + -size % tarfile.BLOCKSIZE]
-        if len(content) < end or len(padding) < -size % tarfile.BLOCKSIZE:
-            raise BadArchive(f"{inert.line(name)}: the archive is cut off inside of this member")
-        if padding.strip(b"\0"):
-            raise BadArchive(f"{inert.line(name)}: there is something behind the end of this member")
-        if name <= previous:
-            raise BadArchive(f"{inert.line(name)}: is not where it belongs in the order of the members")
-        members[name] = content[at + tarfile.BLOCKSIZE : end]
-        at, previous = end + len(padding), name
+    """The members of an archive, which must be what :func:`packed` makes of them. Raises :class:`BadArchive`."""
+    members, begins = dict[str, bytes](), dict[int, str]()
+    try:
+        for begin, name, data in _read(content):
+            members[name], begins[begin] = data, name
+    except (tarfile.TarError, ValueError, LookupError, ArithmeticError, EOFError, RecursionError) as error:
+        if isinstance(error, BadArchive):
+            raise
+        raise BadArchive(f"not an archive of evidence: {error}") from error
     if not members:
         raise BadArchive("not an archive of evidence: it has no members")
-    rest = content[at:]
-    if rest != bytes(_end(at)):
-        what = "is cut off after" if len(rest) < _end(at) and not rest.strip(b"\0") else "has something behind"
-        raise BadArchive(f"the archive {what} its last member, {inert.line(previous)}")
-    _check_names(list(members))
+    if (again := packed(members)) != content:
+        pairs = enumerate(zip(again, content, strict=False))
+        at = next((place for place, (a, b) in pairs if a != b), min(len(again), len(content)))
+        where = inert.line(next((name for begin, name in reversed(begins.items()) if begin <= at), next(iter(members))))
+        raise BadArchive(f"{where}: the archive is not in the form that 'evidence build' writes, from byte {at} on")
     return members
 
 
+def _read(content: bytes) -> Iterator[tuple[int, str, bytes]]:
+    """For each member where it begins, its name and its content."""
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:", encoding="utf-8", errors="strict") as file:
+        for number, info in enumerate(file):
+            shown = inert.line(info.name)
+            if not info.isreg() or info.size < 0:
+                raise BadArchive(f"{shown}: is no plain file; an archive of evidence has files alone")
+            if not info.name.startswith(f"{TOP}/"):
+                raise BadArchive(f"{shown}: is not below the top folder, {TOP}/")
+            if number == MOST_MEMBERS:
+                raise BadArchive(f"{shown}: the archive has more than {plural(MOST_MEMBERS, 'member')}")
+            stream = file.extractfile(info)
+            assert stream is not None
+            yield info.offset, info.name.removeprefix(f"{TOP}/"), stream.read()
+
+
+def _check_names(members: Mapping[str, bytes]) -> None:
+    """Refuse what is no name of a file below a folder, or is the folder of another. Raises :class:`BadArchive`."""
+    if len(members) > MOST_MEMBERS:
+        raise BadArchive(f"the archive has more than {plural(MOST_MEMBERS, 'member')}")
+    for name in members:
+        path = PurePosixPath(name)
+        if path.is_absolute() or {"..", "."} & {*path.parts} or str(path) != name or "\\" in name:
+            raise BadArchive(f"{inert.line(name)}: is no name of a file below the top folder, {TOP}/")
+        if inert.line(name) != name:
+            raise BadArchive(f"{inert.line(name)}: is no name of a file, but has characters that do not show")
+        if folder := next((str(folder) for folder in path.parents if str(folder) in members), ""):
+            raise BadArchive(f"{inert.line(folder)}/: is a file and a folder")
+
+
+def compressed(content: bytes) -> bytes:
+    """A member that is compressed by gzip, without a name and a time.
+
+    Other builds of the compressor may make other bytes of the same content.
+    """
+    stream = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, stream, 0) as file:
+        file.write(content)
+    return stream.getvalue()
+
+
+_GZIP = compressed(b"")[:10]
+"""The header of a compressed member."""
+
+
 def decompressed(name: str, content: bytes, most_bytes: int = MOST_UNPACKED) -> bytes:
-    """A member that is compressed by gzip. Raises :class:`BadArchive`, also if it has more than ``most_bytes``."""
+    """A member that :func:`compressed` made. Raises :class:`BadArchive`, also if it has more than ``most_bytes``."""
     decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         result = decompressor.decompress(content, most_bytes + 1)
@@ -92,6 +128,8 @@ def decompressed(name: str, content: bytes, most_bytes: int = MOST_UNPACKED) -> 
     if not decompressor.eof or decompressor.unused_data:
         where = "is cut off" if not decompressor.eof else "has something behind its end"
         raise BadArchive(f"{inert.line(name)}: the compressed data {where}")
+    if not content.startswith(_GZIP):
+        raise BadArchive(f"{inert.line(name)}: its header of gzip says more than 'evidence build' writes")
     return result
 
 
@@ -102,55 +140,3 @@ def write_members(members: Mapping[str, bytes], folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             file.write(content)
-
-
-def _member(block: bytes, at: int, members: dict[str, bytes]) -> tuple[str, int]:
-    """The name and the size of the member with this header, which must be the one that :func:`packed` writes."""
-    last = f" after {inert.line(next(reversed(members)))}" if members else ""
-    try:
-        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
-    except (tarfile.HeaderError, UnicodeDecodeError) as error:
-        what = "not an archive of evidence" if not members else "the archive is broken"
-        raise BadArchive(f"{what}: no member begins at byte {at}{last} ({error})") from error
-    name, shown = info.name, inert.line(info.name)
-    if info.type != tarfile.REGTYPE:
-        raise BadArchive(
-            f"{shown}: is {_TYPES.get(info.type, 'no plain file')}; an archive of evidence has files alone"
-        )
-    parts = PurePosixPath(name).parts
-    if name.startswith("/") or ".." in parts or "\\" in name or inert.line(name) != name:
-        raise BadArchive(f"{shown}: is no name of a file below the top folder, {TOP}/")
-    if parts[:1] != (TOP,) or len(parts) < 2 or "/".join(parts) != name:
-        raise BadArchive(f"{shown}: is not below the top folder, {TOP}/")
-    below = name.removeprefix(f"{TOP}/")
-    if below in members:
-        raise BadArchive(f"{shown}: occurs twice")
-    if len(members) == MOST_MEMBERS:
-        raise BadArchive(f"{shown}: the archive has more than {plural(MOST_MEMBERS, 'member')}")
-    if not 0 <= info.size <= MOST_MEMBER:
-        raise BadArchive(f"{shown}: has {info.size} bytes; the limit is {MOST_MEMBER}")
-    if block != _header(below, info.size):
-        raise BadArchive(f"{shown}: its header says more than name and size (times, owners or modes)")
-    return below, info.size
-
-
-def _header(name: str, size: int) -> bytes:
-    info = tarfile.TarInfo(f"{TOP}/{name}")
-    info.size = size
-    try:
-        return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
-    except ValueError as error:
-        raise BadArchive(f"{inert.line(name)}: cannot be the name of a member: {error}") from error
-
-
-def _end(size: int) -> int:
-    """The number of zeros behind the last member: two blocks at least, until a record of tar is full."""
-    least = 2 * tarfile.BLOCKSIZE
-    return least + -(size + least) % tarfile.RECORDSIZE
-
-
-def _check_names(names: list[str]) -> None:
-    """Refuse a name that is the folder of another."""
-    for name, following in itertools.pairwise(sorted(f"{each}/" for each in names)):
-        if following.startswith(name):
-            raise BadArchive(f"{inert.line(name)}: is a file and a folder")

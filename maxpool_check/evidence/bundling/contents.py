@@ -1,12 +1,12 @@
-"""The primary members of a bundle, read: records, cases, clauses."""
+"""What a bundle of evidence is made of: its primary members, as bytes and as what they say; and its manifest."""
 
 import contextlib
+import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -16,82 +16,88 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, defect_files, is_
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.evidence.bundling.archive import write_members
-from maxpool_check.evidence.bundling.bundle import (
-    CASES,
-    DESCRIPTION,
-    KILLS,
-    PROOF,
-    BundleDescription,
-    BundledRecord,
-    names_with,
-    primary,
-)
-from maxpool_check.evidence.bundling.target_results import TargetResults, target_results
-from maxpool_check.evidence.kernels import WrongKernel
-from maxpool_check.evidence.kills import Kills
-from maxpool_check.evidence.proof import Proof
+from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed, write_members
+from maxpool_check.evidence.bundling.target_results import BundledRecord, TargetResults, member_names, target_results
+from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.tracing.trace import Trace, TraceScope, trace
 from maxpool_check.judging.defects import Defect
+from maxpool_check.results.details import ToolFiles
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
 from maxpool_check.running.header import digest_of_files
+from maxpool_check.specifications.clauses import clauses
 
-_MOST_IN_MEMORY = 100_000
-"""A record of more executions stays in its file."""
+SCHEMA = "maxpool-check/evidence/1"
 
-_SUFFIXES = (*SUFFIXES, ".json")
+DESCRIPTION, MANIFEST, SIGNATURE = "bundle.json", "MANIFEST.sha256", "MANIFEST.sha256.sig"
+RECORDS, CASES = "records/", "cases/"
+"""The folders of the records, and of the case files and defects that belong to them."""
 VERSIONS_MEMBER = f"{CASES}{DEFECTS}/{VERSIONS}"
 """Which versions show the defects of the files beside it."""
 
-_T = TypeVar("_T")
+MOST_KILLS = 1
+"""So many cases that notice a wrong kernel are named in a bundle, for each clause that it violates."""
 
 
 class BadBundle(ValueError):
     """Members of which no bundle can be made, or that are none; the message says which and why."""
 
 
-class KillList(msgspec.Struct, frozen=True, kw_only=True):
-    """``kills.json``: wrong kernels with what each does wrong, and for each clause the cases that notice each of them."""
-
-    schema: str
-    kernels: dict[str, str]
-    clauses: dict[str, dict[str, tuple[str, ...]]]
-
-    @property
-    def kills(self) -> Kills:
-        """The kills. ``KeyError`` for a kernel that the list does not describe, :class:`BadBundle` for a name of another form."""
-        kernels = {name: WrongKernel(*_split(name), sentence) for name, sentence in self.kernels.items()}
-        return {
-            clause: {kernels[name]: cases for name, cases in by_kernel.items()}
-            for clause, by_kernel in self.clauses.items()
-        }
-
-
 class IncompleteRecord(BadBundle):
     """A record of a run that did not end."""
 
 
+class ToolDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool that made a bundle."""
+
+    version: str
+    files: ToolFiles
+
+
+class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The first member: the tool, the records, and how many cases they have together.
+
+    ``libraries`` are the versions of those that write members: another version may write other bytes. ``max_cells`` is the limit of
+    cells with which the cases were read.
+    """
+
+    schema: str = SCHEMA
+    tool: ToolDescription
+    libraries: dict[str, str]
+    records: tuple[BundledRecord, ...] = ()
+    cases: int = 0
+    max_cells: int
+
+    def json(self) -> bytes:
+        """The member; the same bytes for the same description."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+
 @dataclass(frozen=True)
 class Contents:
-    """The primary members of a bundle, and what they say: ``records`` by name; the ``cases`` that these have, by id.
+    """What the primary members say: ``records`` by what the bundle says of each; the ``cases`` that these have, by id.
 
-    The cases are in the order of their files; their origins are members. ``files_cases`` are all cases of these files.
+    The cases are in the order of their files; their origins are members. ``corpus`` are all cases of the files.
     ``known_sha256`` is the digest of the files of ``defects`` as a run has it, None if there are none; ``versions`` says which
-    versions show them.
+    versions show them. ``folder`` holds the members while the contents are open.
     """
 
     members: Mapping[str, bytes]
-    description: BundleDescription
-    records: Mapping[str, Record]
+    stored: BundleDescription
+    bundled: Sequence[tuple[BundledRecord, Record]]
     cases: Mapping[str, Case]
-    defects: tuple[Defect, ...]
-    kills: Kills
-    proof: Proof
-    files_cases: tuple[Case, ...]
+    corpus: Sequence[Case]
+    defects: Sequence[Defect]
     known_sha256: str | None
     versions: DefectVersions
+    folder: Path
+
+    @property
+    def description(self) -> BundleDescription:
+        """What the description must say of these records and cases."""
+        records = tuple(each for each, _ in self.bundled)
+        return msgspec.structs.replace(self.stored, schema=SCHEMA, records=records, cases=len(self.cases))
 
     @cached_property
     def references(self) -> ReferenceLog:
@@ -99,89 +105,119 @@ class Contents:
         return references(self.cases.values())
 
     @cached_property
+    def kills(self) -> Kills:
+        """The wrong kernels that the cases notice, for each clause of their documents."""
+        documents = {case.spec for case in self.cases.values()}
+        of_cases = [clause for clause in clauses().values() if documents & {*clause.documents}]
+        return kills_by_clause(self.cases.values(), of_cases, MOST_KILLS)
+
+    @cached_property
     def trace(self) -> Trace:
         """The trace of the cases and of all clauses of their documents."""
         scope = TraceScope(tuple(self.cases.values()), {case.spec for case in self.cases.values()})
-        return trace(scope, self.records, self.kills)
+        return trace(scope, {each.name: record for each, record in self.bundled}, self.kills)
 
     @cached_property
     def results(self) -> list[TargetResults]:
         """The results of every target, in the order of the records."""
-        return target_results([(each, self.records[each.name]) for each in self.bundled])
-
-    @property
-    def bundled(self) -> tuple[BundledRecord, ...]:
-        """What the description says of each record."""
-        return self.description.records
+        return target_results(self.bundled)
 
 
 @contextlib.contextmanager
 def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
-    """Read the primary members; the others are ignored.
+    """Read the primary members; what others say is ignored.
 
-    Raises :class:`BadBundle`, ``CorpusError`` for cases and defects that cannot be read, and ``BadRecord``.
+    Raises :class:`BadBundle`, ``BadArchive``, ``BadRecord``, and ``CorpusError`` for cases and defects that cannot be read.
     """
-    description = _decoded(members, DESCRIPTION, BundleDescription)
+    stored = _described(members)
     kept = primary(members)
-    for each in description.records:
-        if each.member not in kept:
-            raise BadBundle(f"{DESCRIPTION} names {each.member}, which is missing")
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
-        folder = Path(temporary)
+        folder, left = Path(temporary), MOST_UNPACKED
         write_members(kept, folder)
-        records = {each.name: _in_memory(read(folder / each.member)) for each in description.records}
-        recorded = {execution.case for record in records.values() for execution in record.executions}
-        files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != VERSIONS_MEMBER]
-        of_defects = [name for name in files if is_defect_file(folder / name)]
-        of_cases = [name for name in files if name not in of_defects]
-        files_cases = tuple(_cases(folder, of_cases, description.max_cells))
-        cases = {case.id: case for case in files_cases if case.id in recorded}
+        records: list[tuple[Record, bytes]] = []
+        if not names_with(kept, RECORDS):
+            raise BadBundle(f"{RECORDS} is missing: it has no records")
+        for member in names_with(kept, RECORDS):
+            lines = decompressed(member, kept[member], left)
+            left -= len(lines)
+            record = read(folder / member)
+            # They are read many times.
+            records.append((replace(record, executions=tuple(record.executions)), lines))
+        described = bundled(records)
+        expected = [each.member for each, _, _ in described]
+        if expected != names_with(kept, RECORDS):
+            raise BadBundle(f"{RECORDS} has other files than those of its targets, {', '.join(expected) or 'none'}")
+        recorded = {execution.case for record, _ in records for execution in record.executions}
+        corpus = tuple(_cases(folder, names_with(kept, CASES), stored.max_cells))
         known_files = defect_files(folder / CASES)
         yield Contents(
-            kept, description, records, cases, tuple(read_all_defects(known_files)), _kills(kept), _proof(kept), files_cases,
-            digest_of_files(known_files), read_versions(folder / CASES),
-        )  # fmt: skip
+            members,
+            stored,
+            [(each, record) for each, record, _ in described],
+            {case.id: case for case in corpus if case.id in recorded},
+            corpus,
+            tuple(read_all_defects(known_files)),
+            digest_of_files(known_files),
+            read_versions(folder / CASES),
+            folder,
+        )
 
 
-def _kills(members: Mapping[str, bytes]) -> Kills:
-    """The kills of a bundle. Raises :class:`BadBundle`."""
+def bundled(records: Sequence[tuple[Record, bytes]]) -> list[tuple[BundledRecord, Record, bytes]]:
+    """What a bundle says of records with these lines, each with both, in the order of their names."""
+    names = member_names(["_".join(target.name for target in record.header.targets) for record, _ in records])
+    described = [
+        (
+            BundledRecord(
+                name=name,
+                member=f"{RECORDS}{name}.jsonl.gz",
+                sha256=hashlib.sha256(lines).hexdigest(),
+                targets=tuple(target.name for target in record.header.targets),
+                cases=record.header.cases,
+                executions=len(record.executions),
+            ),
+            record,
+            lines,
+        )
+        for name, (record, lines) in zip(names, records, strict=True)
+    ]
+    return sorted(described, key=lambda each: each[0].name)
+
+
+def _described(members: Mapping[str, bytes]) -> BundleDescription:
+    """What a bundle says of itself. Raises :class:`BadBundle`."""
+    if DESCRIPTION not in members:
+        raise BadBundle(f"{DESCRIPTION} is missing")
     try:
-        return _decoded(members, KILLS, KillList).kills
-    except KeyError as error:
-        raise BadBundle(f"{KILLS}: the kernel {error} is not described") from error
-
-
-def _proof(members: Mapping[str, bytes]) -> Proof:
-    """The log of the comparison of both references over small geometries. Raises :class:`BadBundle`."""
-    return _decoded(members, PROOF, Proof)
-
-
-def _decoded(members: Mapping[str, bytes], name: str, type_: type[_T]) -> _T:
-    """A member of JSON. Raises :class:`BadBundle`."""
-    if name not in members:
-        raise BadBundle(f"{name} is missing")
-    try:
-        return msgspec.json.decode(members[name], type=type_)
+        return msgspec.json.decode(members[DESCRIPTION], type=BundleDescription)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadBundle(f"{name}: {error}") from error
+        raise BadBundle(f"{DESCRIPTION}: {error}") from error
     except RecursionError as error:
-        raise BadBundle(f"{name}: nested too deeply") from error
-
-
-def _split(name: str) -> tuple[str, str]:
-    module, separator, kernel = name.partition(":")
-    if not separator or ":" in kernel:
-        raise BadBundle(f"{KILLS}: '{name}' is not MODULE:NAME of a kernel")
-    return module, kernel
-
-
-def _in_memory(record: Record) -> Record:
-    """The record, in memory if it is not large: it is read many times."""
-    return replace(record, executions=tuple(record.executions)) if len(record.executions) <= _MOST_IN_MEMORY else record
+        raise BadBundle(f"{DESCRIPTION}: nested too deeply") from error
 
 
 def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:
-    """All cases of some members, which become their origins."""
+    """All cases of the case files among some members, which become their origins."""
     for name in members:
-        for case in read_cases(folder / name, folder / CASES, most_cells):
-            yield replace(case, origin=replace(case.origin, path=name))
+        is_data = name == VERSIONS_MEMBER or not name.endswith((*SUFFIXES, ".json"))
+        if not is_data and not is_defect_file(folder / name):
+            for case in read_cases(folder / name, folder / CASES, most_cells):
+                yield replace(case, origin=replace(case.origin, path=name))
+
+
+def primary(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The members that are evidence themselves, from which, and from the tool, the others follow."""
+    return {
+        name: content for name, content in members.items() if name == DESCRIPTION or name.startswith((RECORDS, CASES))
+    }
+
+
+def manifest(members: Mapping[str, bytes]) -> bytes:
+    """The manifest of members, in the form that ``sha256sum -c`` reads: all but itself and its signature."""
+    names = sorted(name for name in members if name not in (MANIFEST, SIGNATURE))
+    return "".join(f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in names).encode()
+
+
+def names_with(names: Iterable[str], folder: str) -> list[str]:
+    """The names in a folder, in order."""
+    return sorted(name for name in names if name.startswith(folder))

@@ -1,18 +1,30 @@
-"""Signs the manifest of a bundle with a key of OpenSSH: ``ssh-keygen -Y sign``."""
+"""Signs and verifies the manifest of a bundle with keys of OpenSSH: ``ssh-keygen -Y``."""
 
+import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from maxpool_check.evidence.bundling.bundle import DESCRIPTION, MANIFEST, NAMESPACE, SIGNATURE, manifest
-from maxpool_check.evidence.bundling.contents import BadBundle
+from maxpool_check.evidence.bundling.contents import DESCRIPTION, MANIFEST, SIGNATURE, BadBundle, manifest
+from maxpool_check.files import read_regular
 
-PROGRAM = "ssh-keygen"
+_PROGRAM = "ssh-keygen"
+_NAMESPACE = "maxpool-check-evidence"
+"""What a signature is for, in the words of ``ssh-keygen -n``."""
+
+_MOST_BYTES = 2**20
+_PUBLIC_KEY = re.compile(rb"(?:ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+")
+_ANYBODY = "signer"
 
 
 class CannotSign(ValueError):
-    """A key that cannot sign, or no program to do so."""
+    """A key that cannot sign or verify, or no program to do so."""
+
+
+class WrongSignature(ValueError):
+    """A signature that is not of this content, or not by one of these keys."""
 
 
 def signed(members: Mapping[str, bytes], key: Path) -> dict[str, bytes]:
@@ -21,30 +33,81 @@ def signed(members: Mapping[str, bytes], key: Path) -> dict[str, bytes]:
     Raises :class:`BadBundle` for members that are signed already or do not match their manifest, and :class:`CannotSign`.
     """
     if DESCRIPTION not in members or MANIFEST not in members:
-        raise BadBundle(
-            f"it has no {MANIFEST if DESCRIPTION in members else DESCRIPTION}; is this a bundle of evidence?"
-        )
+        missing = MANIFEST if DESCRIPTION in members else DESCRIPTION
+        raise BadBundle(f"it has no {missing}; is this a bundle of evidence?")
     if SIGNATURE in members:
         raise BadBundle("it is signed already; to sign it with another key, build it again")
     if manifest(members) != members[MANIFEST]:
-        raise BadBundle(
-            "its files are not those of its manifest, so that it is not signed; 'maxpool-check evidence verify' names them"
-        )
-    return {**members, SIGNATURE: signature(members[MANIFEST], key)}
-
-
-def signature(content: bytes, key: Path) -> bytes:
-    """The signature of some content, in the form of ``ssh-keygen``. Raises :class:`CannotSign`."""
+        text = "its files are not those of its manifest, so that it is not signed"
+        raise BadBundle(f"{text}; 'maxpool-check evidence verify' names them")
     if not key.is_file():
         raise CannotSign(f"no key {key}; 'ssh-keygen -t ed25519 -f {key}' makes one")
-    program = shutil.which(PROGRAM)
-    if program is None:
-        raise CannotSign(f"{PROGRAM} not found; install the client of OpenSSH (Debian: apt-get install openssh-client)")
     # It asks for the passphrase of a key on the terminal.
-    done = subprocess.run(
-        [program, "-q", "-Y", "sign", "-f", str(key), "-n", NAMESPACE], input=content, capture_output=True, check=False
-    )
+    done = _keygen("sign", "-q", "-f", str(key), content=members[MANIFEST])
     if done.returncode or not done.stdout.startswith(b"-----BEGIN SSH SIGNATURE-----"):
-        message = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
-        raise CannotSign(f"{PROGRAM} does not sign with {key}: {message}")
-    return done.stdout
+        raise CannotSign(f"{_PROGRAM} does not sign with {key}: {_message(done) or f'exit status {done.returncode}'}")
+    return {**members, SIGNATURE: done.stdout}
+
+
+def signer(content: bytes, signature: bytes, key: Path | None) -> str:
+    """A sentence on who has signed; ``key`` is a public key of OpenSSH, or a file of allowed signers.
+
+    Without one, the signature is compared with the content alone. Raises :class:`WrongSignature` and :class:`CannotSign`,
+    and ``OSError`` for a key that cannot be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
+        file = Path(temporary) / "signature"
+        file.write_bytes(signature)
+        if key is None:
+            done = _keygen("check-novalidate", "-s", str(file), content=content)
+            if done.returncode:
+                message = _message(done)
+                raise WrongSignature(f"the signature is not of this manifest{f' ({message})' if message else ''}")
+            return f"The signature is of this manifest, by {_fingerprint(done)}; --key tells whether that is whom you trust."
+        messages = []
+        # ssh-keygen looks at the first line of a key alone, whatever purposes it allows.
+        for number, line in enumerate(_allowed(key)):
+            allowed = Path(temporary) / f"allowed_signers_{number}"
+            allowed.write_bytes(line)
+            found = _keygen("find-principals", "-s", str(file), "-f", str(allowed))
+            if found.returncode:
+                continue
+            principal = found.stdout.decode(errors="replace").splitlines()[0]
+            done = _keygen("verify", "-f", str(allowed), "-I", principal, "-s", str(file), content=content)
+            if done.returncode == 0:
+                by = "" if principal == _ANYBODY else f" of {principal}"
+                return f"The manifest is signed by {_fingerprint(done)}{by}, of {key}."
+            messages.append(_message(done).replace(str(allowed), str(key)))
+    if messages:
+        raise WrongSignature(f"the signature by a key of {key} is not of this manifest ({messages[0]})")
+    raise WrongSignature(f"the signature is by none of the keys of {key}")
+
+
+def _allowed(key: Path) -> list[bytes]:
+    """The lines of a file of allowed signers: as they are, or of public keys."""
+    content = read_regular(key, _MOST_BYTES)
+    lines = [line for line in content.splitlines() if line.strip() and not line.startswith(b"#")]
+    if b"PRIVATE KEY" in content or not lines:
+        raise CannotSign(f"{key} is no public key and no file of allowed signers; give the file that ends with .pub")
+    return [_ANYBODY.encode() + b" " + line + b"\n" if _PUBLIC_KEY.match(line) else line + b"\n" for line in lines]
+
+
+def _keygen(action: str, *options: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """Run ``ssh-keygen -Y``. Raises :class:`CannotSign` if it is not there."""
+    program = shutil.which(_PROGRAM)
+    if program is None:
+        raise CannotSign(
+            f"{_PROGRAM} not found; install the client of OpenSSH (Debian: apt-get install openssh-client)"
+        )
+    purpose = () if action == "find-principals" else ("-n", _NAMESPACE)
+    command = [program, "-Y", action, *purpose, *options]
+    return subprocess.run(command, input=content, capture_output=True, check=False)
+
+
+def _message(done: "subprocess.CompletedProcess[bytes]") -> str:
+    return done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
+
+
+def _fingerprint(done: "subprocess.CompletedProcess[bytes]") -> str:
+    match = re.search(r"with (\S+ key SHA256:\S+)", done.stdout.decode(errors="replace"))
+    return f"the {match[1]}" if match is not None else "an unknown key"
