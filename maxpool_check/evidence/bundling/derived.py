@@ -162,8 +162,7 @@ def _uncompared(trace: Trace, targets: Collection[str]) -> list[TracedClause]:
     return [
         clause
         for clause in trace.clauses
-        if clause.status is ClauseStatus.TESTABLE
-        and not any(target in clause.results and clause.results[target].compared for target in targets)
+        if clause.status is ClauseStatus.TESTABLE and (not clause.cases or {*targets} <= {*clause.not_compared})
     ]
 
 
