@@ -16,6 +16,7 @@ from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.selection import names_of_documents
 from maxpool_check.files import not_found
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.models.shapes import shape_of
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import BadRecord, CutOff, read
 from maxpool_check.results.variants import VARIATIONS, parse_variants
@@ -163,6 +164,14 @@ color = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
     help="Colour the output.  [default: auto]",
 )  # fmt: skip
+
+
+inputs = click.option(
+    "--inputs", type=FILE, metavar="DIR|FILE.npz", help="Values of a model's inputs.  [default: random]"
+)
+shapes = click.option(
+    "--shape", "shapes", multiple=True, type=Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES", help="Sizes."
+)
 
 
 def targets(*default: str, otherwise: str = "") -> Callable[[_Command], _Command]:

@@ -62,8 +62,8 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
     "--also", "also", multiple=True, metavar="TARGET", type=options.TARGET,
     help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
 )  # fmt: skip
-@model_cases.inputs
-@model_cases.shapes
+@options.inputs
+@options.shapes
 @options.timeout
 @case_files.max_cells
 def command(
