@@ -2,7 +2,7 @@
 
 import re
 
-from maxpool_check.reporting.markdown import MOST_BYTES
+from maxpool_check.reporting.run_view import MOST_BYTES
 from maxpool_check.targets.protocol import MOST_TEXT
 from tests.conftest import ROOT
 from tests.reporting import test_memory

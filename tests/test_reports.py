@@ -20,9 +20,8 @@ from maxpool_check.corpus.collection import collect, is_defect_file
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
-from maxpool_check.reporting import markdown
-from maxpool_check.reporting.markdown import MOST_BYTES
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.run_view import MOST_BYTES, write_markdown
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.specification import Refused
 from tests import report_contexts, report_shapes
@@ -142,7 +141,7 @@ def test_there_are_reports_of_the_releases_that_matter():
 def test_a_report_is_made_from_its_record(path):
     # The command reads a record again for each part of the report; of one, the next test tries it.
     record, written = record_at(path), io.StringIO()
-    markdown.write(RunReport(record, record.footer.exit_code), written)
+    write_markdown(RunReport(record, record.footer.exit_code), written)
     assert path.with_name(f"{report_name(path)}.md").read_text() == written.getvalue(), "make reports"
 
 

@@ -31,11 +31,11 @@ Formats = Mapping[str, Callable[[_Report, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
 
 
-def written_by(module: str) -> Callable[[Any, TextIO], None]:
-    """``write`` of a module, which is imported when it is called: a run needs few of the formats, often none."""
+def written_by(module: str, function: str = "write") -> Callable[[Any, TextIO], None]:
+    """A function of a module, which is imported when it is called: a run needs few of the formats, often none."""
 
     def write(report: Any, file: TextIO) -> None:
-        importlib.import_module(module).write(report, file)
+        getattr(importlib.import_module(module), function)(report, file)
 
     return write
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
 
 FORMATS: options.Formats = {
-    "text": written_by("text"),
-    "markdown": written_by("markdown"),
-    "html": written_by("html.run"),
+    "text": written_by("run_view", "write_text"),
+    "markdown": written_by("run_view", "write_markdown"),
+    "html": written_by("run_view", "write_html"),
     "json": written_by("json"),
     "junit": written_by("junit"),
     "github": written_by("github"),

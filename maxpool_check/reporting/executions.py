@@ -95,9 +95,9 @@ class ExecutionView:
     def lines(self, settings: bool = True) -> list[str]:
         """All of it as lines; without ``settings``, what is wrong alone."""
         head = [self.settings, *self.graph, self.translation] if settings else []
-        body = self.drawing.lines if self.drawing is not None and self.drawing.planes else self.values
-        if self.drawing is not None and self.drawing.has_marks:
-            body = [LEGEND, *body]
+        body = self.values if self.execution.cells else []
+        if self.drawing is not None and self.drawing.planes:
+            body = [LEGEND] * self.drawing.has_marks + self.drawing.lines
         cells = [cell_line(cell) for cell in self.execution.cells]
         message = [] if cells else [" ".join(self.execution.message.split())]
         return [*filter(None, head), *(f"  {line}" for line in body), *cells, *message, *self.reasons] + (

@@ -1,5 +1,6 @@
 """What every report of a run is made from: its faults, grouped by what is wrong rather than by case, and its numbers."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.judging.window_contents import ZERO
-from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
 
@@ -107,13 +107,12 @@ class Finding:
 
     @property
     def notices(self) -> list[str]:
-        """What to know of the known defect: who expects it, until when, and where it is reported."""
+        """What to know of the known defect: who expects it, until when, and who has reviewed it."""
         if self.defect is None:
             return []
         lines = [_NOTICES[self.status]] if self.status in _NOTICES else []
         lines += [f"Expected until {self.defect.expires}."] if self.defect.expires else []
-        lines += [self.defect.review] if self.defect.review else []
-        return lines + ([f"Upstream: {self.defect.issue}"] if self.defect.issue else [])
+        return lines + ([self.defect.review] if self.defect.review else [])
 
     @property
     def is_special(self) -> bool:
@@ -323,3 +322,8 @@ def hypothesis(kind: str) -> str:
 def sentence(kind: str) -> str:
     """What a kind means."""
     return _DESCRIPTIONS[kind].sentence if kind in _DESCRIPTIONS else "A kind that this version does not know."
+
+
+def by_size(execution: Execution) -> tuple[bool, int, str]:
+    """Sorts executions: first those with wrong cells to show, then small inputs."""
+    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0, execution.case

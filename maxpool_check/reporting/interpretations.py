@@ -1,11 +1,11 @@
 """How targets interpret what documents leave open, and the policies of each document."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maxpool_check.judging.cells import MIXED
+from maxpool_check.reporting.findings import by_size
 from maxpool_check.results.record import Execution, Record
 
 
@@ -59,8 +59,3 @@ def profiles(record: Record) -> list[tuple[list[str], dict[str, str]]]:
         if policies not in [others for _, others in result]:
             result.append(([name for name, others in record.header.profile.items() if others == policies], policies))
     return result
-
-
-def by_size(execution: Execution) -> tuple[bool, int, str]:
-    """Sorts executions: first those with wrong cells to show, then small inputs."""
-    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0, execution.case

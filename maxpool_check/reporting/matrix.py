@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.tallies import ResultGroup, group_of
+from maxpool_check.reporting.run_report import ResultGroup, group_of
 from maxpool_check.results.record import Execution, Record, Verdict
 
 FAULTS = {

@@ -1,10 +1,28 @@
-"""What a run was made with, in short: the parts of a header that say what must be the same for it to be repeated."""
+"""What a run was made with: the parts of a header that say what must be the same for it to be repeated."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from maxpool_check.results.details import Distribution
 from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.words import plural
+
+
+def environment(header: RunHeader, targets: Sequence[TargetDescription] | None = None) -> Iterator[tuple[str, str]]:
+    """What a run, or what it has of some targets, was made with: the name of each fact, and the fact."""
+    targets = header.targets if targets is None else targets
+    libraries = ", ".join(f"{name} {version}" for name, version in header.libraries.items())
+    yield "maxpool-check", f"{header.tool} on Python {header.python}, with {libraries}"
+    yield "machine of the tool", f"{header.system}, {header.cpu}"
+    yield "started", header.started
+    for target in targets:
+        opsets = [f"operator sets up to {target.newest_opset}"] if target.newest_opset is not None else []
+        options = (f"{name}={value}" for name, value in target.session_options.items())
+        yield target.name, "; ".join([target.software(numpy=True), *opsets, *options])
+    if (corpus := header.corpus) is not None:
+        yield "corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256}"
+    yield "cases", f"SHA-256 {header.cases_sha256}"
+    yield "known defects", f"SHA-256 {header.known_sha256}" if header.known_sha256 else "none used"
+    yield from made_with(header, targets)
 
 
 def made_with(header: RunHeader, targets: Iterable[TargetDescription]) -> Iterator[tuple[str, str]]:

@@ -1,44 +1,87 @@
-"""The command lines that repeat what a record shows of a case, by the kind of target."""
+"""The command lines that repeat what a record shows, by the kind of target, and what a user can do next."""
 
+import shlex
 from collections.abc import Iterable
 
 from maxpool_check.judging.target_selector import OUTPUTS, RESULTS
-from maxpool_check.results.record import Execution
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import Execution, ExitCode, RunHeader
+
+_PROGRAM, _FUNCTION = "command:", "python:"
+"""How the names of targets begin that are kernels of the user."""
+
+_NEXT: dict[int, str] = {
+    ExitCode.UNEXPECTED: "correct the file of defects and run again",
+    ExitCode.INCOMPLETE: "maxpool-check targets check NAME shows whether a runtime starts",
+    ExitCode.NOTHING_COMPARED: "maxpool-check cases list PATH lists the cases",
+}
 
 
-def run_again(execution: Execution) -> list[str]:
-    """The command that executes a case of the corpus again, or draws it where its target cannot be named."""
-    if not _can_run(execution.target):
-        return explain_again(execution)
-    return ["maxpool-check", "run", file_of(execution), "-t", execution.target, "-k", execution.case]
+def commands(execution: Execution, header: RunHeader) -> list[tuple[str, str]]:
+    """Command lines that repeat an execution of a run, each with what it does; the first executes it again."""
+    path, _, line = execution.origin.rpartition(":")
+    target, place = execution.target, place_of(execution.case, path)
+    repro = "write a script that runs without maxpool-check"
+    if line == "0":
+        # A case of a user's model, which has no lines.
+        node = f"{path}:{execution.case.partition('/')[0].partition(':')[2]}"
+        return [
+            ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", target])),
+            (repro, shlex.join(["maxpool-check", "repro", node, "-t", target, "-o", "repro"])),
+        ]
+    drawn = ("draw its windows", shlex.join(explain_again(execution)))
+    if not _can_run(target):
+        return [drawn]
+    known = ["--known", "none"] if header.known_sha256 is None else []
+    again = ["maxpool-check", "run", path, "-t", target, "-k", execution.case, *known]
+    result = [("run the example", shlex.join(again)), drawn]
+    if can_start(target):
+        result.append((repro, shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])))
+    return result
 
 
 def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
     """The command that executes the case of an execution on those targets that can be named, or draws it."""
+    path, _, line = execution.origin.rpartition(":")
     names = list(filter(_can_run, dict.fromkeys(targets)))
     chosen = [word for name in names for word in ("-t", name)]
-    if execution.origin.endswith(":0"):
+    if line == "0":
         # A case of a user's model, which has no lines.
-        return ["maxpool-check", "model", file_of(execution), *chosen]
+        return ["maxpool-check", "model", path, *chosen]
     if not names:
         return explain_again(execution)
-    return ["maxpool-check", "run", file_of(execution), "-k", execution.case, "--known", "none", *chosen]
+    return ["maxpool-check", "run", path, "-k", execution.case, "--known", "none", *chosen]
 
 
 def explain_again(execution: Execution) -> list[str]:
     """The command that draws a case, with what is wrong on its target where that can be named."""
-    place = place_of(execution.case, file_of(execution))
+    place = place_of(execution.case, execution.origin.rpartition(":")[0])
     return ["maxpool-check", "explain", place, *(["-t", execution.target] if _can_run(execution.target) else [])]
+
+
+def next_step(report: RunReport) -> str:
+    """What to do next; empty if there is nothing."""
+    if report.record.footer is None:
+        return ""
+    if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
+        return shlex.join(explain_again(report.unexpected[0].smallest))
+    if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
+        return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
+    targets = [target.name for target in report.record.header.targets]
+    if report.exit_code == ExitCode.INCOMPLETE:
+        if not report.problems or not any(map(can_start, targets)):
+            return ""
+        kernel = next((name for name in targets if report.problems[0].startswith(name)), "")
+        if kernel.startswith(_PROGRAM):
+            return shlex.join(["maxpool-check", "targets", "check", kernel])
+        if kernel.startswith(_FUNCTION):
+            return f"correct {kernel.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
+    return _NEXT.get(report.exit_code, "")
 
 
 def place_of(case: str, file: str) -> str:
     """What names a case of a file on the command line."""
     return f"{file}:{case.rpartition(':')[2]}"
-
-
-def file_of(execution: Execution) -> str:
-    """The file of its case."""
-    return execution.origin.rpartition(":")[0]
 
 
 def can_start(target: str) -> bool:

@@ -11,29 +11,30 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from maxpool_check.reporting import github, json, junit, markdown, sarif, text
+from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.storage import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
 REPORTS = {
-    "report.md": (markdown, {}),
-    "report.json": (json, {}),
-    "report.txt": (text, {}),
-    "report-verbose.txt": (text, {"width": 72, "verbose": True}),
-    "report-color.txt": (text, {"color": True}),
-    "report.xml": (junit, {}),
-    "report-github.md": (github, {}),
-    "report.sarif": (sarif, {}),
+    "report.md": ("markdown", {}),
+    "report-cases.md": ("markdown", {"cases": True}),
+    "report.json": ("json", {}),
+    "report.txt": ("text", {}),
+    "report-verbose.txt": ("text", {"width": 72, "verbose": True}),
+    "report-color.txt": ("text", {"color": True}),
+    "report.xml": ("junit", {}),
+    "report-github.md": ("github", {}),
+    "report.sarif": ("sarif", {}),
 }
 
 
 def rendered(name):
     record = read(GOLDEN / "record.jsonl")
-    module, display = REPORTS[name]
+    form, display = REPORTS[name]
     file = io.StringIO()
-    module.write(RunReport(record, record.footer.exit_code, **display), file)
+    FORMATS[form](RunReport(record, record.footer.exit_code, **display), file)
     return file.getvalue()
 
 

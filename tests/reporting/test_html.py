@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from maxpool_check.commands.report import FORMATS
-from maxpool_check.reporting.html.run import RunPage
+from maxpool_check.reporting.blocks import Names, Table, plain
+from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.run_view import for_page
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT, shipped
@@ -43,24 +45,31 @@ def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
     assert not re.search(r"<[^>]* on[a-z]+=", page)
 
 
+def inner(all_blocks):
+    """Blocks, and those in them."""
+    for block in all_blocks:
+        yield block
+        yield from inner(getattr(block, "blocks", ()))
+
+
 def test_every_execution_is_somewhere_on_the_page():
     record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
-    page = RunPage(RunReport(record, record.footer.exit_code))
-    shown = {row.case for view in page.views for row in view.rows}
-    for names in [
-        *(row.names for rows in page.unjudged.values() for row in rows),
-        *(each.names for each in page.conforming),
-    ]:
-        shown |= {f"{file}:{name}" for file, count, listed in names.files for name in listed}
-        assert names.count == sum(count for _, count, _ in names.files)
+    shown = set()
+    for block in inner(for_page(RunReport(record, record.footer.exit_code)).blocks):
+        if isinstance(block, Table) and block.name == "rows":
+            shown |= {plain(row[0][0]) for row in block.rows}
+        elif isinstance(block, Names):
+            listed = {f"{file}:{name}" for file, names in block.files for name in names.split(", ")}
+            assert len(listed) == block.count
+            shown |= listed
     assert shown == {execution.case for execution in record.executions}
 
 
 def test_a_command_names_a_case_of_the_corpus():
     record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     ids = {case.id for case in shipped().cases}
-    for view in RunPage(RunReport(record, record.footer.exit_code)).views:
-        words = view.commands[0][1].split()
+    for finding in RunReport(record, record.footer.exit_code).findings:
+        words = commands(finding.smallest, record.header)[0][1].split()
         assert words[:2] == ["maxpool-check", "run"]
         assert words[words.index("-k") + 1] in ids
         assert (ROOT / words[2]).is_file()

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from maxpool_check.reporting.markdown import MOST_BYTES
-from maxpool_check.reporting.markdown_findings import MOST_REASONS
+from maxpool_check.reporting.run_view import MOST_BYTES, MOST_REASONS
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from tests.reporting.test_run_report import KNOWN, execution, markdown_of, report_of
 
@@ -54,7 +53,7 @@ def test_rare_reasons_are_counted_together_unless_everything_is_asked_for():
     assert f"| limit: reason {MOST_REASONS - 1} |" in page
     assert f"| limit: reason {MOST_REASONS} |" not in page
     assert (
-        f"| 5 rarer reasons, which `maxpool-check report RECORD --format markdown --cases` lists | {sum(numbers)} |"
+        f"| 5 rarer reasons, which maxpool-check report RECORD --report markdown --cases lists | {sum(numbers)} |"
         in page
     )
     assert all(f"| limit: reason {number} |" in whole for number in range(MOST_REASONS + 5))

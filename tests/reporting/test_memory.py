@@ -11,7 +11,7 @@ import pytest
 
 from maxpool_check.commands.gate import FORMATS as COMPARISON_FORMATS
 from maxpool_check.commands.report import FORMATS
-from maxpool_check.reporting.html import names
+from maxpool_check.reporting.blocks import Names
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
@@ -65,7 +65,7 @@ def peak(path, count, form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_path, monkeypatch, form):
     # A page lists the names of conforming cases as long as they are few.
-    monkeypatch.setattr(names, "MOST_NAMES", 80)
+    monkeypatch.setattr(Names, "most", 80)
     peak(tmp_path / "record.jsonl", 10, form)
     size = 100
     few, longest = peak(tmp_path / "record.jsonl", size, form)

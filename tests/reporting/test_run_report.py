@@ -7,10 +7,9 @@ import msgspec
 import pytest
 
 from maxpool_check.judging.defects import Severity
-from maxpool_check.reporting import markdown
 from maxpool_check.reporting.findings import findings
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.tallies import ResultGroup, Tally
+from maxpool_check.reporting.run_report import ResultGroup, RunReport, Tally
+from maxpool_check.reporting.run_view import write_markdown
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import CASES, ROOT
@@ -38,7 +37,7 @@ def execution(verdict, /, **changes):
 def markdown_of(report):
     """The report in Markdown."""
     file = io.StringIO()
-    markdown.write(report, file)
+    write_markdown(report, file)
     return file.getvalue()
 
 

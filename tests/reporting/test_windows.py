@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.reporting.windows import drawings
+from maxpool_check.reporting.drawing import drawings
 from tests.conftest import KERNELS, run_record
 
 CASES = """\

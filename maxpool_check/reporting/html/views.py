@@ -1,7 +1,6 @@
 """What the pages show of a finding: its example, drawn; all its cases; how to repeat it; a text for an issue."""
 
 import re
-import shlex
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -11,14 +10,14 @@ from functools import cached_property
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.drawing import Drawing, drawings
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.issues import issue_lines
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug
-from maxpool_check.reporting.reruns import can_start, explain_again, place_of, run_again
+from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
-from maxpool_check.reporting.windows import Drawing, drawings
 from maxpool_check.results.record import Execution, Record, TargetDescription
 
 MOST_ROWS = 1000
@@ -226,26 +225,7 @@ class FindingView:
     @property
     def commands(self) -> list[tuple[str, str]]:
         """Command lines that repeat it, each with what it does."""
-        example = self.finding.smallest
-        path, _, line = example.origin.rpartition(":")
-        if line == "0":
-            # A case of a user's model, which has no lines.
-            node = f"{path}:{example.case.partition('/')[0].partition(':')[2]}"
-            return [
-                ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", self.finding.target])),
-                ("write a script that runs without maxpool-check", shlex.join(["maxpool-check", "repro", node, "-t", self.finding.target, "-o", "repro"])),
-            ]  # fmt: skip
-        place, target = place_of(example.case, path), self.finding.target
-        again = [
-            ("run the example", shlex.join(run_again(example))),
-            ("draw its windows", shlex.join(explain_again(example))),
-        ]
-        if not can_start(target):
-            return again
-        return [
-            *again,
-            ("write a script that runs without maxpool-check", shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])),
-        ]  # fmt: skip
+        return commands(self.finding.smallest, self.record.header)
 
     @property
     def issue(self) -> str:

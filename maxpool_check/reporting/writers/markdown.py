@@ -11,7 +11,12 @@ from maxpool_check.reporting.blocks import Block, Document, Inline, spans
 
 def write(document: Document, file: TextIO) -> None:
     """Write a report as Markdown."""
-    file.write(markdown([blocks.Heading(1, document.title), *document.head, *document.blocks]).rstrip() + "\n")
+    file.write(text(document))
+
+
+def text(document: Document) -> str:
+    """A report as Markdown."""
+    return markdown([blocks.Heading(1, document.title), *document.head, *document.blocks]).rstrip() + "\n"
 
 
 def markdown(all_blocks: Iterable[Block], level: int = 2) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import TextIO
 
@@ -16,7 +16,7 @@ from maxpool_check import inert
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, plain, spans
 
-_STYLES = {"good": "green", "bad": "red", "known": "yellow", "problem": "bold red", "dim": "dim"}
+_STYLES = {"good": "green", "bad": "red", "known": "yellow", "unexpected": "red", "problem": "bold red", "dim": "dim"}
 _NARROW = 72
 """Columns in which a table of four columns of text is unreadable: its rows are lines there."""
 
@@ -46,7 +46,9 @@ def write(document: Document, file: TextIO, width: int = 100, *, color: bool = F
     verdicts = [block for block in document.head if isinstance(block, blocks.Verdict)]
     head = [block for block in document.head if block not in verdicts]
     with terminal(file, width, color) as console:
-        write_blocks(console, [*head, *document.blocks, *verdicts], everything)
+        write_blocks(console, head, everything)
+        _space(console)
+        write_blocks(console, [*document.blocks, *verdicts], everything)
         for line in document.following:
             console.print(f"Next: {styled(line)}", soft_wrap=True)
 
@@ -55,6 +57,15 @@ def write_blocks(console: Console, all_blocks: Iterable[Block], everything: bool
     """Print blocks to a console, ``indent`` columns from the left."""
     for block in all_blocks:
         _Writer(console, everything, indent).write(block)
+
+
+def _space(console: Console) -> None:
+    """An empty line, unless there is one, or nothing."""
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    file.seek(max(0, file.tell() - 2))
+    if file.read() not in ("", "\n\n"):
+        console.print()
 
 
 def _marked(text: Inline) -> str:
@@ -145,17 +156,18 @@ class _Writer:
 
     @write.register
     def _(self, block: blocks.Finding) -> None:
-        first, *others = map(_marked, block.badges)
+        status = replace(block.badges[0], text=block.badges[0].text.upper(), strong=True)
+        first, *others = map(_marked, (status, *block.badges[1:]))
         behind = f" ({', '.join(others)})" if others else ""
-        self._say(f"[bold]{first}  {_marked(block.title)}[/]  {_marked(block.about)}{behind}")
+        self._say(f"{first}  [bold]{_marked(block.title)}[/]  {_marked(block.about)}{behind}")
         self._inner(block.blocks, 2)
-        self.console.print()
+        _space(self.console)
 
     @write.register
     def _(self, block: blocks.Section) -> None:
         self._say(f"[bold]{_marked(block.title)}[/]")
-        self._inner(block.blocks, 0)
-        self.console.print()
+        self._inner(block.blocks, 2 if block.title else 0)
+        _space(self.console)
 
     @write.register
     def _(self, block: blocks.Table) -> None:
@@ -185,3 +197,4 @@ class _Writer:
         for row in block.rows:
             table.add_row(*map(_marked, row))
         self.console.print(Padding(table, (0, 0, 0, self.indent), expand=False))
+        _space(self.console)
