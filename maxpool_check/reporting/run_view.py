@@ -378,9 +378,7 @@ class RunView:
                 f"{where}: {document.verdicts[Verdict.CONFORMS]} of {document.compared} executions conform; "
                 f"{count} {'case conforms' if count == 1 else 'cases conform'} in every variant"
             )
-            table = Table(
-                ["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}"
-            )
+            table = Table(["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}")
             result.append(Folded([Span(spec, strong=True), summary], [table, document.conforming], "conforming"))
         return result or [Paragraph("Nothing was compared.")]
 

@@ -172,6 +172,8 @@ class _Writer:
     @write.register
     def _(self, block: blocks.Table) -> None:
         """A table, or where it does not fit into the width a line for each row, so that no number is cut off."""
+        if not block.rows:
+            return
         widths = [
             max((len(plain(row[column])) for row in block.rows), default=0) for column in range(len(block.headings))
         ]
