@@ -3,7 +3,6 @@
 Case files, defects and clauses are searched and not parsed, which would take seconds.
 """
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -193,9 +192,10 @@ def _files(ctx: click.Context | None, beginning: str) -> list[tuple[str, Path]]:
     places: list[Path] = []
     if ctx is not None:
         # Where the last option lacks its value, click has not yet given the arguments their names.
-        configured = (ctx.default_map or {}).get("paths") or (ctx.default_map or {}).get("path") or ()
-        named = ctx.params.get("paths") or [*ctx.args, *filter(None, [ctx.params.get("path")])]
-        places = [Path(each) for each in named or configured if str(each) != "corpus"]
+        defaults = ctx.default_map or {}
+        named = [*ctx.args, *ctx.params.get("paths", ()), *filter(None, [ctx.params.get("path"), defaults.get("path")])]
+        named += defaults.get("paths", ())
+        places = [Path(each) for each in dict.fromkeys(map(str, named)) if each != "corpus"]
     found = []
     for place in places or [own]:
         root, file = _ROOT, _ROOT / str(place).removeprefix("corpus:")
@@ -224,14 +224,15 @@ class _Bash(BashComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """The words before the cursor, and the one at it, put together again."""
+        arguments, incomplete = super().get_completion_args()
         words = [""]
-        for word in os.environ["COMP_WORDS"].split("\n")[: int(os.environ["COMP_CWORD"]) + 1]:
+        for word in (*arguments, incomplete):
             if re.fullmatch("[:=]+", word) or re.search("[:=]$", words[-1]):
                 words[-1] += word
             else:
                 words.append(word)
         self._known = re.sub("[^:=]*$", "", words[-1])
-        return words[2:-1], words[-1]
+        return words[1:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
         """The type, and what the shell does not have yet."""

@@ -5,6 +5,7 @@ the section of a command for that command alone; a variable ``MAXPOOL_CHECK_KEY`
 ``MAXPOOL_CHECK_COMMAND_KEY``.
 """
 
+import functools
 import os
 import re
 import sys
@@ -25,7 +26,10 @@ PROGRAM, PREFIX = "maxpool-check", "MAXPOOL_CHECK_"
 OWN_NAME, PROJECT_NAME = "maxpool-check.toml", "pyproject.toml"
 
 SECTIONS = tuple(name for name in COMMANDS if " " not in name)
-SHARED = (*("paths", "targets", "spec", "variants", "known", "accept", "fail_on", "strict", "jobs"), *options.SETTINGS)
+SHARED = (
+    *("paths", "targets", "spec", "variants", "known", "accept", "fail_on", "strict", "jobs", "color"),
+    *options.SETTINGS,
+)
 """The parameters that may be set for all commands: what they execute, and the settings of every run."""
 
 _OF_MODELS = ("paths", "spec")
@@ -34,17 +38,17 @@ _OF_MODELS = ("paths", "spec")
 _EXCLUDED_BY = {
     "jobs": ("dask",),
     "dask": ("jobs",),
-    "targets": ("base", "head", "record"),
+    "targets": ("base", "head", "records"),
     "base": ("targets",),
     "head": ("targets",),
-    **dict.fromkeys(("output", "reports"), ("cases",)),
+    "output": ("cases",),
+    "reports": ("cases",),
 }
 """The parameters beside which a configured one has no effect."""
 
 _OWN_WORDS = "maxpool_check.words"
 """The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
 
-_VARIABLES = {f"{PREFIX}{name.upper()}" for name in (*SHARED, "config", "color", "requires_browser")}
 _MOST_BYTES = 2**20
 
 
@@ -77,64 +81,43 @@ class Defaults(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Configuration:
-    """A file, if there is one, and environment variables; entries are by section, '' being the top, and key."""
+    """A file, if there is one, and environment variables; entries are by section, '' being the top, and parameter."""
 
     path: Path | None = None
     entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, path: Sequence[str], parameters: Sequence[click.Parameter]) -> dict[str, Entry]:
-        """What is set for a command, by parameter, and the settings of every run. Raises :class:`BadConfiguration`."""
+        """What is set for a command, by parameter, and the settings of every run."""
         section = path[0].partition(" ")[0]
-        by_name = {**options.settings(), **{each.name or "": each for each in parameters}}
-        shared = {name: each for name, each in by_name.items() if name in SHARED}
-        if section == "model":
-            shared = {name: each for name, each in shared.items() if name not in _OF_MODELS}
-        found: dict[str, Entry] = {}
-        for level in (self._level("", shared), self._level(section, by_name), self._from_variables(shared)):
-            found = {name: each for name, each in found.items() if not set(_EXCLUDED_BY.get(name, ())) & level.keys()}
-            found |= level
-        if "path" in by_name and (paths := self._level("", {"paths": by_name["path"]}).get("paths")):
-            values = paths.value if isinstance(paths.value, list) else [paths.value]
-            found |= {"path": Entry(values[0], paths.where)} if len(values) == 1 else {}
-        return found
-
-    def _level(self, section: str, parameters: Mapping[str, click.Parameter]) -> dict[str, Entry]:
-        """The entries of a section for these parameters."""
-        found = {}
-        for name, parameter in parameters.items():
-            if entry := self.entries.get((section, _key(name))):
-                try:
-                    folder = (self.path or Path()).absolute().parent
-                    found[name] = Entry(_value(parameter, entry.value, folder), entry.where)
-                except ValueError as error:
-                    raise BadConfiguration(f"{entry.where} {error}") from error
-        return found
-
-    def _from_variables(self, parameters: Mapping[str, click.Parameter]) -> dict[str, Entry]:
-        found = {}
-        for name, parameter in parameters.items():
-            variable = f"{PREFIX}{name.upper()}"
+        names = {*options.SETTINGS, "color", *(str(each.name) for each in parameters)}
+        shared = names & {*SHARED} - ({*_OF_MODELS} if section == "model" else set())
+        levels = [
+            {name: self.entries["", name] for name in shared if ("", name) in self.entries},
+            {name: self.entries[section, name] for name in names if (section, name) in self.entries},
             # As elsewhere, an empty variable is one that is not set.
-            if text := self.variables.get(variable):
-                try:
-                    value = parameter.type.split_envvar_value(text) if _is_many(parameter) else text
-                except ValueError as error:
-                    raise BadConfiguration(f"{variable} is not a list of words: {error}, got '{text}'") from error
-                found[name] = Entry(value, variable)
+            {name: self._variable(name) for name in shared if self.variables.get(f"{PREFIX}{name.upper()}")},
+        ]
+        found: dict[str, Entry] = {}
+        for level in levels:
+            found = {name: each for name, each in found.items() if not {*_EXCLUDED_BY.get(name, ())} & level.keys()}
+            found |= level
+        if "path" in names and (paths := self.entries.get(("", "paths"))) and len(paths.value) == 1:
+            found.setdefault("path", Entry(paths.value[0], paths.where))
         return found
 
-    def check_names(self) -> None:
-        """Refuse unknown keys. Raises :class:`BadConfiguration`."""
-        for (section, key), entry in self.entries.items():
-            names = [each.name or "" for each in parameters_of(section)] if section else SHARED
-            known = set(map(_key, names))
-            if key not in known:
-                raise BadConfiguration(f"{entry.where} {_unknown(section, key, known)}")
+    def _variable(self, name: str) -> Entry:
+        variable = f"{PREFIX}{name.upper()}"
+        text = self.variables[variable]
+        parameter = parameters_of("")[name]
+        try:
+            return Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
+        except ValueError as error:
+            raise BadConfiguration(f"{variable} is not a list of words: {error}, got '{text}'") from error
 
     def unknown_variables(self) -> Iterator[str]:
         """The variables that begin as those of keys, and are none, with what they may have meant."""
-        known = set(_VARIABLES)
+        known = {f"{PREFIX}{name.upper()}" for name in (*SHARED, "config", "requires_browser")}
         for name in sorted(self.variables):
             if name.startswith(PREFIX) and name not in known:
                 known |= {
@@ -159,10 +142,12 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command, word
     if not ctx.resilient_parsing:
         for message in configuration.unknown_variables():
             click.echo(inert.line(f"warning: {message}"), err=True)
-        for name in options.IN_ENVIRONMENT:
+        for name in {*options.IN_ENVIRONMENT} & {*defaults}:
             # What makes environments reads them there, in this process and in those that it starts.
-            if dict.__contains__(defaults, name) and (value := defaults[name]):
+            if value := defaults[name]:
                 os.environ.setdefault(f"{PREFIX}{name.upper()}", "1" if value is True else str(value))
+    if "color" in defaults.where and ctx.get_parameter_source("color") is ParameterSource.DEFAULT:
+        ctx.params["color"] = defaults["color"]
     if ctx.params.get("config") == "none":
         ctx.auto_envvar_prefix = None
     nested: dict[str, Any] = defaults
@@ -175,43 +160,45 @@ def load(file: str | None, folder: Path | None = None) -> Configuration:
     """The configuration of a file, or of the nearest one from ``folder`` upwards. Raises :class:`BadConfiguration`."""
     if file == "none":
         return Configuration()
-    path, tables = (Path(file), _tables(Path(file))) if file else _nearest_file(folder or Path.cwd())
+    path, table = (Path(file), _table(Path(file))) if file else _nearest_file(folder or Path.cwd())
     entries: dict[tuple[str, str], Entry] = {}
-    if path is not None:
-        text, prefix = _content(path).decode(), ["tool", PROGRAM] if path.name == PROJECT_NAME else []
-        for name, value in tables.items():
-            is_section = name in SECTIONS and isinstance(value, Mapping)
-            for key, inner in value.items() if is_section else ((name, value),):
-                section = name if is_section else ""
-                line = _line_of(text, [*prefix, *filter(None, [section])], key)
-                where = f"{shown(path)}{f':{line}' if line else ''}: {f'[{section}] ' if section else ''}{key}"
-                entries[section, key] = Entry(inner, where)
-    configuration = Configuration(path, entries, os.environ)
-    configuration.check_names()
-    return configuration
+    if path is None or table is None:
+        return Configuration(path, entries, os.environ)
+    text, prefix = _content(path).decode(), ["tool", PROGRAM] if path.name == PROJECT_NAME else []
+    for name, value in table.items():
+        is_section = name in SECTIONS and isinstance(value, Mapping)
+        for key, inner in value.items() if is_section else ((name, value),):
+            section = name if is_section else ""
+            line = _line_of(text, [*prefix, *filter(None, [section])], key)
+            where = f"{shown(path)}{f':{line}' if line else ''}: {f'[{section}] ' if section else ''}{key}"
+            parameter = parameters_of(section).get(key.replace("-", "_"))
+            if parameter is None or "_" in key:
+                raise BadConfiguration(f"{where} {_unknown(section, key)}")
+            try:
+                entries[section, str(parameter.name)] = Entry(_value(parameter, inner, path.absolute().parent), where)
+            except ValueError as error:
+                raise BadConfiguration(f"{where} {error}") from error
+    return Configuration(path, entries, os.environ)
 
 
 def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command that is no group, with its words."""
-    ctx = click.Context(cli)
     for name in COMMANDS:
-        command = cli.get_command(ctx, name)
+        command = cli.get_command(click.Context(cli), name)
         if isinstance(command, click.Group):
             yield from (((name, inner), leaf) for inner, leaf in command.commands.items())
         elif command is not None:
             yield (name,), command
 
 
-def parameters_of(section: str) -> list[click.Parameter]:
-    """The parameters that a section may set: the options of its commands, and the files that they take."""
-    commands = [cli.get_command(click.Context(cli), name) for name in COMMANDS if name.partition(" ")[0] == section]
-    inner = [each for command in commands for each in getattr(command, "commands", {"": command}).values()]
-    return [
-        parameter
-        for command in inner
-        for parameter in command.params
-        if isinstance(parameter, click.Option) or parameter.name == "paths"
-    ]
+@functools.cache
+def parameters_of(section: str) -> dict[str, click.Parameter]:
+    """The parameters that a section may set: the options of its commands, and the files that they take; '' is the top."""
+    if not section:
+        every = {**parameters_of("gate"), **parameters_of("run"), **options.settings()}
+        return {name: each for name, each in every.items() if name in SHARED} | {"color": cli.params[1]}
+    found = [each for path, leaf in leaves() if path[0].partition(" ")[0] == section for each in leaf.params]
+    return {str(each.name): each for each in found if isinstance(each, click.Option) or each.name == "paths"}
 
 
 def placed(error: click.ClickException) -> click.ClickException:
@@ -261,22 +248,22 @@ def command_line() -> tuple[str, ...]:
 
 def described() -> str:
     """What holds for each key that may be set for all commands, or that is set, and where it comes from, as text."""
-    given = click.get_current_context().find_root().params["config"]
-    configuration = load(given)
-    rows = {_key(name): ("-", "default") for name in (*SHARED, "cache")}
-    defaults = [(each.name, each.to_info_dict()["default"]) for _, leaf in leaves() for each in leaf.params]
-    rows |= {_key(name): (_text(value), "default") for name, value in defaults if name in SHARED and value is not None}
+    configuration = load(click.get_current_context().find_root().params["config"])
+    rows = {
+        _key(name): (_text(parameters_of("")[name].to_info_dict()["default"]), "default")
+        for name in SHARED
+        if name in parameters_of("")
+    }
     for path, leaf in leaves():
         section = path[0].partition(" ")[0]
         for name, entry in configuration.of(path, leaf.params).items():
-            own = f"{section}." if re.search(rf"\[{section}\]|{PREFIX}{section.upper()}_", entry.where) else ""
-            rows[f"{own}{_key(name)}"] = (_text(entry.value), entry.where)
-            for parameter in leaf.params:
-                if parameter.name == name:
-                    try:
-                        parameter.type_cast_value(click.Context(leaf), entry.value)
-                    except click.BadParameter as error:
-                        raise BadConfiguration(f"{entry.where}: {error.message}") from error
+            is_own = configuration.entries.get((section, name)) is entry
+            rows[f"{section}.{_key(name)}" if is_own else _key(name)] = (_text(entry.value), entry.where)
+            for parameter in (each for each in leaf.params if each.name == name):
+                try:
+                    parameter.type_cast_value(click.Context(leaf), entry.value)
+                except click.BadParameter as error:
+                    raise BadConfiguration(f"{entry.where}: {error.message}") from error
     widths = [max(map(len, rows)), min(40, max(len(value) for value, _ in rows.values()))]
     lines = [f"{key.ljust(widths[0])}  {value.ljust(widths[1])}  {where}" for key, (value, where) in rows.items()]
     return "\n".join([f"file: {shown(configuration.path) if configuration.path else 'none'}", "", *lines])
@@ -284,25 +271,21 @@ def described() -> str:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of ``maxpool-check.toml``, and of the table ``tool.maxpool-check`` of a ``pyproject.toml``."""
-
-    def table(parameters: Mapping[str, click.Parameter]) -> dict[str, Any]:
-        about = {
+    tables = {}
+    for section in ("", *SECTIONS):
+        properties = {
             _key(name): {
                 "description": getattr(each, "help", None) or "Case files and folders of them.",
                 **_schema(each),
             }
-            for name, each in parameters.items()
+            for name, each in parameters_of(section).items()
         }
-        return {"type": "object", "properties": about, "additionalProperties": False}
-
-    sections = {name: {each.name or "": each for each in parameters_of(name)} for name in SECTIONS}
-    every = {name: each for parameters in sections.values() for name, each in parameters.items()} | options.settings()
-    whole = table({name: every[name] for name in SHARED if name in every})
-    own = {name: {**table(each), "description": f"For maxpool-check {name} alone."} for name, each in sections.items()}
+        tables[section] = {"type": "object", "properties": properties, "additionalProperties": False}
+    whole = tables.pop("")
     # 'targets' is a key as well as a command.
-    own["targets"] = {"anyOf": [own["targets"], whole["properties"]["targets"]]}
+    tables["targets"] = {"anyOf": [tables["targets"], whole["properties"]["targets"]]}
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The configuration of maxpool-check"}
-    return {**about, **whole, "properties": {**whole["properties"], **own}}
+    return {**about, **whole, "properties": {**whole["properties"], **tables}}
 
 
 def shown(path: Path) -> str:
@@ -401,37 +384,33 @@ def _relocated(path: str, folder: Path) -> str:
     return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
 
 
-def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
+def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any] | None]:
     """The nearest configuration from a folder upwards."""
     for candidate in (folder, *folder.parents):
         own, project = candidate / OWN_NAME, candidate / PROJECT_NAME
         # A project may have nothing to do with this tool: its file is parsed only if it names it.
-        table = _table(project) if project.is_file() and PROGRAM.encode() in _content(project) else None
-        if own.is_file() and table is not None:
+        names_it = project.is_file() and PROGRAM.encode() in _content(project)
+        table = _toml(project).get("tool", {}) if names_it else {}
+        has_table = isinstance(table, Mapping) and PROGRAM in table
+        if own.is_file() and has_table:
             names = f"{shown(own)} and the table tool.{PROGRAM} of {shown(project)}"
             raise BadConfiguration(f"{names} both configure; keep one of them")
-        if own.is_file():
-            return own, _toml(own)
-        if table is not None:
-            return project, table
-    return None, {}
+        if own.is_file() or has_table:
+            path = own if own.is_file() else project
+            return path, _table(path)
+    return None, None
 
 
-def _tables(path: Path) -> Mapping[str, Any]:
-    if path.name != PROJECT_NAME:
-        return _toml(path)
-    table = _table(path)
-    if table is None:
-        raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
-    return table
-
-
-def _table(path: Path) -> dict[str, Any] | None:
-    """The table of this tool in a pyproject.toml."""
-    tool = _toml(path).get("tool", {})
-    table = tool.get(PROGRAM) if isinstance(tool, dict) else None
-    if table is not None and not isinstance(table, dict):
-        raise BadConfiguration(f"{shown(path)}: tool.{PROGRAM} must be a table")
+def _table(path: Path) -> Mapping[str, Any]:
+    """The table of this tool: that of a pyproject.toml, or the whole file."""
+    table = _toml(path)
+    if path.name == PROJECT_NAME:
+        tool = table.get("tool", {})
+        if not isinstance(tool, dict) or PROGRAM not in tool:
+            raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
+        table = tool[PROGRAM]
+        if not isinstance(table, dict):
+            raise BadConfiguration(f"{shown(path)}: tool.{PROGRAM} must be a table")
     return table
 
 
@@ -465,17 +444,17 @@ def _nearest(name: str, names: set[str]) -> str:
     return nearest(name, sorted(names))
 
 
-def _unknown(section: str, name: str, known: set[str]) -> str:
+def _unknown(section: str, name: str) -> str:
     """Why a key is unknown where it stands."""
     if not section and name in SECTIONS:
         return f"is the section of a command: [{name}]"
-    places = [f"[{each}]" for each in SECTIONS if name in {_key(other.name or "") for other in parameters_of(each)}]
+    known = {*map(_key, parameters_of(section))}
+    places = [each for each in ("", *SECTIONS) if name in map(_key, parameters_of(each))]
     # The option --target sets the key 'targets', where there is one.
     if places and f"{name}s" not in known:
-        places = [*(["the top"] if name in map(_key, SHARED) else []), *places]
         here = f"into [{section}]" if section else "to the top"
-        return f"does not belong {here}, but into {', '.join(places)}"
-    names = known | (set() if section else set(SECTIONS))
+        return f"does not belong {here}, but into {', '.join(f'[{each}]' if each else 'the top' for each in places)}"
+    names = known | (set() if section else {*SECTIONS})
     return f"is an unknown key{_nearest(name, names)}; keys are {', '.join(sorted(names))}"
 
 

@@ -314,7 +314,7 @@ def _show(comparisons: "Sequence[TargetComparison]", output: "Output", verbose: 
     help="The base of the gate: a target of the record, or a record.  [default: the first target of the record]",
 )  # fmt: skip
 @click.option(
-    "-k", "patterns", multiple=True, metavar="GLOB",
+    "-k", "patterns", multiple=True, type=options.SELECTION, metavar="GLOB",
     help="Only these cases, by the id or its part after the colon. Repeatable.",
 )  # fmt: skip
 @_fail_on_option

@@ -6,7 +6,6 @@ Nothing here imports what a command executes before a value is converted or comp
 import importlib
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -350,6 +349,9 @@ def colored() -> bool:
 
 def width() -> int:
     """The width of the output: the columns of the terminal, or 100."""
+    # It imports the compressors.
+    import shutil
+
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
