@@ -1,6 +1,7 @@
 """What a configuration sets, where it is looked for, and what is said about mistakes in it."""
 
 import json
+import re
 import subprocess
 import sys
 
