@@ -110,10 +110,7 @@ class Configuration:
         variable = f"{PREFIX}{name.upper()}"
         text = self.variables[variable]
         parameter = parameters_of("")[name]
-        try:
-            return Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
-        except ValueError as error:
-            raise BadConfiguration(f"{variable} is not a list of words: {error}, got '{text}'") from error
+        return Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
 
     def unknown_variables(self) -> Iterator[str]:
         """The variables that begin as those of keys, and are none, with what they may have meant."""

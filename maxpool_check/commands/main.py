@@ -14,6 +14,7 @@ import sys
 from typing import TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
 import maxpool_check
 
@@ -75,6 +76,13 @@ class _Commands(click.Group):
         for name, commands in GROUPS.items():
             with formatter.section(name):
                 formatter.write_dl(list(commands.items()), col_max=14)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands, none of which is imported, or options."""
+        names = [each for each in COMMANDS if each.startswith(incomplete) and " " not in each]
+        return [CompletionItem(each, help=COMMANDS[each]) for each in names] or click.Command.shell_complete(
+            self, ctx, incomplete
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

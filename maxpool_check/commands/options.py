@@ -67,8 +67,8 @@ class Value(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        """The words of an environment variable, as in a shell. Raises ``ValueError``."""
-        return shlex.split(rv)
+        """The words of an environment variable, as in a shell. Raises ``click.UsageError``."""
+        return _words(rv)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The candidates that begin so."""
@@ -99,7 +99,15 @@ class Report(Value):
 
 class _File(click.Path):
     def split_envvar_value(self, rv: str) -> list[str]:
-        return shlex.split(rv)
+        return _words(rv)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        variable = next((name for name, value in os.environ.items() if value == text), "a variable")
+        raise click.UsageError(f"{variable} is not a list of words: {error}, got '{text}'") from error
 
 
 def _target(text: str) -> Any:
