@@ -15,7 +15,7 @@ from maxpool_check.models.flow import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.testing import ModelPlan, run_models
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
-from maxpool_check.reporting.model_words import explained_result
+from maxpool_check.reporting.model_view import explained_result
 from maxpool_check.results.record import ExitCode, Line
 from maxpool_check.results.storage import record_of
 from maxpool_check.targets.name import TargetName

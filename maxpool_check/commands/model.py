@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats = {
-    "text": written_by("model_text"),
-    "markdown": written_by("model_markdown"),
-    "html": written_by("html.model"),
+    "text": written_by("model_view", "write_text"),
+    "markdown": written_by("model_view", "write_markdown"),
+    "html": written_by("model_view", "write_html"),
     "json": written_by("model_json"),
     "junit": written_by("model_ci", "write_junit"),
-    "github": written_by("model_markdown", "write_github"),
+    "github": written_by("model_view", "write_github"),
     "sarif": written_by("model_ci", "write_sarif"),
 }
 """The formats of the report of models."""

@@ -16,7 +16,7 @@ from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.reporting.json import write_object
 from maxpool_check.reporting.junit import element, start
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
-from maxpool_check.reporting.model_words import explained_result
+from maxpool_check.reporting.model_view import explained_result
 from maxpool_check.reporting.sarif import SCHEMA
 
 _PROFILE = "SONNX profile"

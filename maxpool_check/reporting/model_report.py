@@ -1,7 +1,7 @@
 """The tests of a user's models, node by node: the state of each MaxPool on each target, and what is known of it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -42,9 +42,7 @@ class NodeState(str, Enum):
     @property
     def fails(self) -> bool:
         """Whether the exit code is not 0."""
-        return self in (
-            NodeState.ERROR, NodeState.WRONG, NodeState.CRASHES, NodeState.REFUSED, NodeState.EXCLUDED,
-        )  # fmt: skip
+        return self not in (NodeState.ACCEPTED, NodeState.SPECIAL, NodeState.CONFORMS, NodeState.NOT_TESTED)
 
 
 class ModelLabel(str, Enum):
@@ -77,11 +75,10 @@ class NodeResult:
         if self.node.excluded:
             return NodeState.EXCLUDED
         verdicts = {each.verdict for each in self.executions}
-        unexpected = {each.verdict for each in self.executions if each.unexpected}
         if Verdict.ERROR in verdicts:
             return NodeState.ERROR
-        for state, of in _UNEXPECTED.items():
-            if unexpected & of:
+        for state in (NodeState.WRONG, NodeState.CRASHES, NodeState.REFUSED):
+            if any(each.unexpected and _FAULTS.get(each.verdict) is state for each in self.executions):
                 return state
         statuses = {each.status for each in self.executions}
         if "expected" in statuses:
@@ -105,6 +102,8 @@ class NodeResult:
     @property
     def summary(self) -> str:
         """The state in words, with the known defects or kinds that explain it."""
+        if self.node.untested and not self.node.excluded:
+            return self.node.untested
         if self.state is NodeState.SPECIAL:
             return f"conforms except on {', '.join(self.special)}"
         if self.state is NodeState.NOT_TESTED and self.why_untested:
@@ -127,11 +126,19 @@ class NodeResult:
         ]
 
 
-_UNEXPECTED = {
-    NodeState.WRONG: {Verdict.DIVERGES, Verdict.UNSTABLE},
-    NodeState.CRASHES: {Verdict.CRASHES, Verdict.TIMES_OUT},
-    NodeState.REFUSED: {Verdict.REFUSES},
+_FAULTS = {
+    Verdict.DIVERGES: NodeState.WRONG,
+    Verdict.UNSTABLE: NodeState.WRONG,
+    Verdict.CRASHES: NodeState.CRASHES,
+    Verdict.TIMES_OUT: NodeState.CRASHES,
+    Verdict.REFUSES: NodeState.REFUSED,
 }
+"""The states of nodes by the verdict of an unexpected execution."""
+
+
+def state_of(finding: Finding) -> NodeState:
+    """The state of the nodes that a finding is about."""
+    return _FAULTS.get(finding.smallest.verdict, NodeState.WRONG)
 
 
 @dataclass(frozen=True)
@@ -181,16 +188,20 @@ class ModelReport:
         return results
 
     @property
+    def nodes(self) -> Iterator[NodeAnalysis]:
+        """The nodes of all models."""
+        return (node for model in self.models for node in model.nodes)
+
+    @property
     def outside_profile(self) -> list[NodeAnalysis]:
-        """The nodes outside SONNX's profile."""
-        return [node for model in self.models for node in model.nodes if node.profile]
+        """The nodes outside SONNX's profile, if that counts."""
+        return [node for node in self.nodes if node.profile and self.checks_profile]
 
     @property
     def untested(self) -> list[NodeResult]:
         """The results that compared nothing, of nodes that a document judges."""
-        return [
-            each for each in self.results.values() if each.state is NodeState.NOT_TESTED and not each.node.node.unjudged
-        ]
+        results = self.results.values()
+        return [each for each in results if each.state is NodeState.NOT_TESTED and not each.node.node.unjudged]
 
     @cached_property
     def wrong_on_both(self) -> Mapping[str, NodeResult]:
@@ -218,69 +229,57 @@ class ModelReport:
         footer = self.record.footer
         if footer is None or footer.exit_code == ExitCode.INCOMPLETE:
             return ExitCode.INCOMPLETE
+        if self.outside_profile or any(node.excluded for node in self.nodes):
+            return ExitCode.UNEXPECTED
         code = ExitCode(footer.exit_code)
-        if any(node.excluded for model in self.models for node in model.nodes):
-            return ExitCode.UNEXPECTED
         if code is ExitCode.NOTHING_COMPARED:
-            return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
-        if self.checks_profile and self.outside_profile:
-            return ExitCode.UNEXPECTED
+            return code
         code = code if self.upgrade is None else self.upgrade.exit_code
         return ExitCode.INCOMPLETE if code is ExitCode.AS_EXPECTED and (self.untested or footer.errors) else code
 
     @property
     def result(self) -> tuple[str, str]:
         """The result in one or two words, and a sentence without its full stop."""
-        problems = self.run.problems
+        label, sentence = self._states()
         if self.exit_code is ExitCode.INCOMPLETE:
-            failed = [each for each in self.record.executions if each.verdict is Verdict.ERROR]
-            if problems or failed:
-                return ModelLabel.INCOMPLETE.value, (problems[0] if problems else failed[0].message).splitlines()[0]
-            return ModelLabel.INCOMPLETE.value, self._result()[1]
-        if not any(node.maker is not None for model in self.models for node in model.nodes):
-            return ModelLabel.NOTHING_TESTED.value, "there is no MaxPool in " + ", ".join(
-                model.model.path.name for model in self.models
-            )
+            failed = [each.message for each in self.record.executions if each.verdict is Verdict.ERROR]
+            problem = next(iter([*self.run.problems, *failed]), sentence)
+            return ModelLabel.INCOMPLETE.value, problem.splitlines()[0]
+        if all(node.maker is None for node in self.nodes):
+            names = ", ".join(model.model.path.name for model in self.models)
+            return ModelLabel.NOTHING_TESTED.value, f"there is no MaxPool in {names}"
         if self.exit_code is ExitCode.NOTHING_COMPARED:
             return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
-        excluded = any(node.excluded for model in self.models for node in model.nodes)
-        if self.upgrade is not None and not excluded:
-            label, reason = self.upgrade.decision.value, self.upgrade.reason
-            for state in NodeState:
-                of_state = [each for each in self.wrong_on_both.values() if each.state is state]
-                reason += f"; {plural(len(of_state), 'node')} {_on_both(of_state)}" if of_state else ""
-            if self.checks_profile and self.outside_profile:
-                reason += f"; {plural(len(self.outside_profile), 'node is', 'nodes are')} outside SONNX's profile"
-                label = label if self.upgrade.exit_code else f"{ModelLabel.OUTSIDE_PROFILE.value}, {label}"
-            return label, "; ".join([reason, *self.test.problems])
-        return self._result()
+        if self.upgrade is None or any(node.excluded for node in self.nodes):
+            return label, sentence
+        label, reasons = self.upgrade.decision.value, [self.upgrade.reason]
+        for state in NodeState:
+            of_state = [each for each in self.wrong_on_both.values() if each.state is state]
+            reasons += [f"{plural(len(of_state), 'node')} {_on_both(of_state)}"] if of_state else []
+        if outside := len(self.outside_profile):
+            reasons.append(f"{plural(outside, 'node is', 'nodes are')} outside SONNX's profile")
+            label = label if self.upgrade.exit_code else f"{ModelLabel.OUTSIDE_PROFILE.value}, {label}"
+        return label, "; ".join([*reasons, *self.test.problems])
 
-    def _result(self) -> tuple[str, str]:
+    def _states(self) -> tuple[str, str]:
         """The worst state, and how many nodes are in which, by target if there are several."""
         found: set[NodeState] = set()
-        sentences = []
+        parts = []
         for target in self.targets:
-            counts = Counter(
-                each.state for (name, _), each in self.results.items() if name == target and not each.node.node.unjudged
-            )
+            own = [each for (name, _), each in self.results.items() if name == target and not each.node.node.unjudged]
+            counts = Counter(each.state for each in own)
             found |= counts.keys()
-            parts = ", ".join(plural(counts[state], *words) for state, words in _WORDS.items() if counts[state])
-            sentences.append(f"{parts} on {target}")
-        failing = [state for state in NodeState if state.fails and state in found]
-        accepted = ModelLabel.ACCEPTED if NodeState.ACCEPTED in found else ModelLabel.CONFORMS
-        label = failing[0].value if failing else accepted.value
-        if not failing and self.checks_profile and self.outside_profile:
-            label = ModelLabel.OUTSIDE_PROFILE.value
-        total = sum(node.maker is not None for model in self.models for node in model.nodes)
-        more = (
-            [f"{plural(len(self.outside_profile), 'is', 'are')} outside SONNX's profile"]
-            if self.checks_profile and self.outside_profile
-            else []
-        )
+            numbers = [plural(counts[state], *words) for state, words in _WORDS.items() if counts[state]]
+            parts.append(f"{', '.join(numbers)} on {target}")
+        outside = len(self.outside_profile)
+        parts += [f"{plural(outside, 'is', 'are')} outside SONNX's profile"] if outside else []
         empty = [model.model.path.name for model in self.models if all(node.maker is None for node in model.nodes)]
-        more += [f"no MaxPool in {', '.join(empty)}"] if empty else []
-        more += self.test.problems
-        return label, f"of {plural(total, 'MaxPool node')}, {'; '.join([*sentences, *more])}"
+        parts += [f"no MaxPool in {', '.join(empty)}"] if empty else []
+        passed = ModelLabel.ACCEPTED if NodeState.ACCEPTED in found else ModelLabel.CONFORMS
+        label = ModelLabel.OUTSIDE_PROFILE.value if outside else passed.value
+        label = next((state.value for state in NodeState if state.fails and state in found), label)
+        total = plural(sum(node.maker is not None for node in self.nodes), "MaxPool node")
+        return label, f"of {total}, {'; '.join([*parts, *self.test.problems])}"
 
 
 def _on_both(results: Sequence[NodeResult]) -> str:

@@ -1,0 +1,391 @@
+"""The tests of a user's models as blocks of a report: the nodes, what is wrong, what can reach them, what SONNX says, what to do."""
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from typing import TextIO, TypeVar
+
+from maxpool_check.comparing.gate import Decision
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
+from maxpool_check.models.cases import values_of
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
+from maxpool_check.reporting.executions import ExecutionView, cell_line
+from maxpool_check.reporting.finding_view import Detail, FindingView, filters
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, state_of
+from maxpool_check.reporting.provenance import environment
+from maxpool_check.reporting.writers import html, markdown, terminal
+from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.words import plural, some
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+_IN_FULL = 3
+"""So many findings are shown in full on a terminal; the others take a line each."""
+_LONGEST = 60
+"""The longest name of a node that is shown in full."""
+_HOW = {"alone": "alone", "graph": "with the nodes around it", "in-place": "in the model, on what flows there"}
+_TONES = {
+    **dict.fromkeys((NodeState.CONFORMS, Decision.SAFE), "good"),
+    **dict.fromkeys((NodeState.SPECIAL, NodeState.ACCEPTED, Decision.REVIEW), "known"),
+    NodeState.NOT_TESTED: "dim",
+}
+"""The tones of states and decisions; any other is bad."""
+
+
+def write_text(report: ModelReport, file: TextIO) -> None:
+    """Write a report for a terminal."""
+    document = view(report, Detail.TERMINAL, is_brief=not report.verbose)
+    terminal.write(document, file, report.width, color=report.color, everything=report.verbose)
+
+
+def write_markdown(report: ModelReport, file: TextIO) -> None:
+    """Write a report as Markdown."""
+    markdown.write(view(report, Detail.MARKDOWN), file)
+
+
+def write_github(report: ModelReport, file: TextIO) -> None:
+    """Write the summary for the page of a workflow: the nodes, and what fails, shortly."""
+    markdown.write(view(report, Detail.TERMINAL, is_brief=True), file)
+
+
+def write_html(report: ModelReport, file: TextIO) -> None:
+    """Write the page of a report."""
+    html.write(view(report, Detail.PAGE), file)
+
+
+def view(report: ModelReport, detail: Detail, *, is_brief: bool = False) -> Document:
+    """The report of models in some detail; ``is_brief`` leaves out what a reader asks for who wants to know more."""
+    return _View(report, detail, is_brief).document
+
+
+class _View:
+    def __init__(self, report: ModelReport, detail: Detail, is_brief: bool) -> None:
+        self.report, self.detail, self.is_brief = report, detail, is_brief
+        several = len(report.models) > 1
+        self.names = {
+            name: f"{model.model.name}:{each.node.name}" if several else each.node.name
+            for model in report.models
+            for name, each in model.by_id.items()
+        }
+        """The nodes as the models call them, by the part of the ids of their cases; with their model if there are several."""
+
+    @property
+    def document(self) -> Document:
+        """All of it."""
+        report, header = self.report, self.report.record.header
+        label, sentence = report.result
+        decision = report.upgrade.decision if report.upgrade is not None else Decision.SAFE
+        is_clean = decision is Decision.SAFE and not report.wrong_on_both
+        head: list[Block] = [
+            blocks.Verdict(label, sentence, "bad" if report.exit_code else "good" if is_clean else "known")
+        ]
+        for first, *rest in (problem.splitlines() or [""] for problem in report.run.problems):
+            head += [Paragraph(first, "problem"), *([blocks.Lines(rest, "What is wrong")] if rest else [])]
+        facts: list[tuple[str, Inline]] = [(target.name, target.software()) for target in header.targets]
+        if report.upgrade is not None:
+            sides = {report.upgrade.base: "base", report.upgrade.head: "head"}
+            facts = [(sides[name], f"{name}, {software}") for name, software in facts]
+        if self.detail.is_page:
+            about = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
+            facts += [("with", about), ("date", header.started[:10])]
+        names = ", ".join(model.model.path.name for model in report.models)
+        content = [
+            Section("Nodes", [block for model in report.models for block in self._model(model)], "nodes"),
+            *self._wrong(),
+            *self._reach(),
+            *self._profile(),
+            *self._upgrade(),
+        ]
+        if self.detail.is_page:
+            command = (
+                [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
+            )
+            environment_of: list[Block] = [Facts(list(environment(header))), *command]
+            content.append(Section("Environment, digests, command line", environment_of, "environment", "Environment"))
+        title = names if self.detail.is_page else f"MaxPool in {names}"
+        return Document("MaxPool in a model", title, [*head, Facts(facts)], content, list(self._following()))
+
+    def _model(self, model: ModelAnalysis) -> Iterator[Block]:
+        report, of = self.report, model.model
+        documents = dict.fromkeys(each.maker.document.title for each in model.nodes if each.maker is not None)
+        count = plural(sum(each.maker is not None for each in model.nodes), "MaxPool node")
+        by = f", judged by {' and '.join(documents)}" if documents else ""
+        yield blocks.Heading(3, str(of.path) if self.detail is Detail.TERMINAL else of.path.name)
+        yield Paragraph(f"Operator set {of.opset}, {count}{by}; SHA-256 {of.sha256}")
+        notes = [*model.notes]
+        not_run = {target: why for (target, name), why in report.test.not_in_place.items() if name == of.name}
+        notes += [
+            f"not run as a model on {target}: {not_run[target]}" for target in report.targets if target in not_run
+        ]
+        # What the analysis says is in the table.
+        untested = [each for each in report.untested if each.node in model.nodes and not each.node.untested]
+        notes += [f"{each.node.node.name} is not tested on {each.target}: {each.why_untested}" for each in untested]
+        yield from [Bullets(notes)] if notes else []
+        heads, runtimes = report.targets, {target.partition("==")[0] for target in report.targets}
+        if report.upgrade is not None:
+            heads = ["base", "head", "decision"]
+        elif len(runtimes) == 1:
+            heads = [target.partition("==")[2] or target for target in heads] if len(heads) > 1 else ["result"]
+        rows: list[list[Inline]] = []
+        for name, node in model.by_id.items():
+            where = "" if node.node.where == "main graph" else f" ({node.node.where})"
+            row: list[Inline] = [[Span(_cut(node.node.name), code=True), where], _attributes(node), _between(node)]
+            row += [_input_type(node), ", ".join(dict.fromkeys(each.short for each in node.profile)) or "inside"]
+            row[-1] = row[-1] if node.maker is not None else "-"
+            for result in (report.results[target, name] for target in report.targets):
+                # The reason stands above.
+                is_long = result.state is NodeState.NOT_TESTED and not node.untested
+                text = result.state.value if is_long else result.summary
+                row.append(
+                    Span(text, tone="dim" if node.untested and not node.excluded else _TONES.get(result.state, "bad"))
+                )
+            if report.upgrade is not None:
+                made = report.upgrade.nodes.get(name)
+                decision = (
+                    []
+                    if made is None
+                    else [Span(made.decision.value, tone=_TONES.get(made.decision, "bad"), strong=True)]
+                )
+                row.append(decision if self.is_brief or made is None else [*decision, f" {report.reason(name)}"])
+            rows.append(row)
+        yield Table(["node", "MaxPool", "between", "input", "SONNX", *heads], rows, label=f"Nodes of {of.path.name}")
+
+    def _wrong(self) -> Iterator[Block]:
+        """What fails, then what special values alone show, then what the user accepts."""
+        report, run, is_page = self.report, self.report.run, self.detail.is_page
+        # Of an upgrade, the changes say what the base does.
+        head = report.upgrade.head if report.upgrade is not None and not is_page else None
+        failing = [each for each in run.unexpected if head in (None, each.target)]
+        listed = {(each.defect.id, each.target) for each in run.unexpected if each.defect is not None}
+        special = [
+            each
+            for each in run.special
+            if is_page or each.defect is None or (each.defect.id, each.target) not in listed
+        ]
+        accepted = [each for each in run.findings if each.is_expected and is_page]
+        views = [self._view_of(each, state_of(each).value) for each in failing]
+        views += [self._view_of(each, "special values alone") for each in special]
+        views += [self._view_of(each, "accepted") for each in accepted]
+        yield from filters(views) if is_page else []
+        shown = [
+            self._block(each, self.is_brief and number >= _IN_FULL) for number, each in enumerate(views[: len(failing)])
+        ]
+        if shown or is_page:
+            nothing = Paragraph(
+                "Nothing: every result that was compared conforms, special values and what is accepted aside."
+            )
+            yield Section("What is wrong", shown or [nothing], "wrong", number=len(failing))
+        if special:
+            shown = [self._block(each, self.is_brief) for each in views[len(failing) : len(failing) + len(special)]]
+            about = Paragraph("They do not concern you if these values never get there.")
+            yield Section("Wrong on special values alone", [about, *shown], "special", number=len(special))
+        if accepted:
+            yield Section("Accepted", [self._block(each, False) for each in views[-len(accepted) :]], "accepted")
+
+    def _view_of(self, finding: Finding, label: str) -> FindingView:
+        levels = {_level(each.variant) for each in finding.executions}
+        of_target = (each for each in self.report.record.executions if each.target == finding.target)
+        cases = set(finding.cases)
+        right = {_level(each.variant) for each in of_target if each.case in cases and each.verdict is Verdict.CONFORMS}
+        right -= levels
+        known = self.report.test.versions.get(finding.defect.id, "") if finding.defect is not None else ""
+        notes = [known, _seen(finding), f"Right with optimization {', '.join(sorted(right))}." if right else ""]
+        shown = finding if self.detail.is_page else replace(finding, executions=_in_place_first(finding))
+        return FindingView(shown, self.report.record.header, self.detail, label=label, notes=list(filter(None, notes)))
+
+    def _block(self, view: FindingView, is_line: bool) -> Block:
+        """A finding, or its title alone."""
+        block, finding = view.block(), view.finding
+        if self.detail is not Detail.TERMINAL:
+            return block
+        nodes = {node_of(case) for case in finding.cases}
+        values = (
+            f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
+            if finding.is_special
+            else ""
+        )
+        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}{values}"
+        content = (
+            [] if is_line else [Paragraph(finding.title), *block.blocks] if finding.defect is not None else block.blocks
+        )
+        return replace(block, title=Span(view.name, code=True), about=about, blocks=content)
+
+    def _reach(self) -> Iterator[Block]:
+        """The known defects that can reach a node, and that no execution showed."""
+        nodes = _grouped(
+            ((reach.defect.id, reach.needs or "any", reach.defect.title, target), self.names[name])
+            for (target, name), result in self.report.results.items()
+            for reach in result.unseen
+        )
+        by_target = _grouped(((*key, _listed(names)), target) for (*key, target), names in nodes.items())
+        headings, title = ["defect", "values that it needs", "nodes", "targets"], "Known defects that can reach a node"
+        rows: list[list[Inline]] = [
+            [Span(name, code=True), needs, names, ", ".join(targets), *([] if self.is_brief else [about])]
+            for (name, needs, about, names), targets in by_target.items()
+        ]
+        table = Table(headings if self.is_brief else [*headings, "what is wrong"], rows, label=title)
+        if rows or self.detail.is_page:
+            title += ", not seen with the values tested"
+            yield Section(title, [table] if rows else [Paragraph("None.")], "reach", "Not seen", len(rows))
+
+    def _profile(self) -> Iterator[Block]:
+        """The conditions of SONNX that nodes break, what would fix it, and what ONNX leaves open."""
+        broken = _grouped(
+            ((each.short, each.clause, each.message, each.fix), node.node.name)
+            for node in self.report.nodes
+            for each in node.profile
+        )
+        if broken and self.is_brief and not self.report.checks_profile:
+            shorts = ", ".join(dict.fromkeys(short for short, *_ in broken))
+            yield Paragraph(f"Outside SONNX's profile by {shorts}; -v says why, and what would fix it", "dim")
+        elif broken:
+            rows = [
+                [clause, message, f"fix: {fix}", _listed(names)] for (_, clause, message, fix), names in broken.items()
+            ]
+            table = Table(["clause", "what is so", "what would fix it", "nodes"], rows, label="Outside SONNX's profile")
+            yield Section("Outside SONNX's profile", [table], "profile")
+        points = _grouped((point, node.node.name) for node in self.report.nodes for point in node.open_points)
+        if points:
+            items = [f"{_listed(names)}: {point}" for point, names in points.items()]
+            yield Section("Open in ONNX's text", [Bullets(items)], "open-points")
+
+    def _upgrade(self) -> Iterator[Block]:
+        """What has changed, and how the models' own outputs differ."""
+        upgrade = self.report.upgrade
+        if upgrade is None:
+            return
+        content: list[Block] = []
+        for group in upgrade.comparison.groups:
+            causes = " -> ".join(
+                defect or ", ".join(kinds) or "conforms"
+                for defect, kinds in zip(group.defects, group.kinds, strict=True)
+            )
+            nodes = _listed(dict.fromkeys(self.names.get(node_of(case), case) for case in group.cases))
+            content.append(Paragraph([Span(group.change.value, strong=True), f"  {causes}  {nodes}"]))
+            sides = (("base", group.smallest.old), ("head", group.smallest.new))
+            lines = [
+                f"{side}: {each.verdict.value}{''.join(f': {cell}' for cell in each.cells[:1])}"
+                for side, each in sides
+                if each is not None
+            ]
+            content.append(blocks.Lines(lines, "Base and head"))
+        if changes := sorted({each.change.value for changes in upgrade.special.values() for each in changes}):
+            nodes = _listed(self.names.get(name, name) for name in upgrade.special)
+            text = f"On special values alone ({', '.join(changes)}): {nodes}; --strict counts them"
+            content.append(Paragraph(text, "dim"))
+        if upgrade.outputs:
+            content.append(Paragraph("Outputs of the models; no verdict: other nodes than MaxPool compute them, too."))
+            content.append(Bullets([f"{each.model}: {each}" for each in upgrade.outputs]))
+        elif self.detail.is_page:
+            content.append(Paragraph("No outputs of whole models were compared."))
+        if content:
+            yield Section("Base against head", content, "outputs")
+
+    def _following(self) -> Iterator[str]:
+        """What the user can do next."""
+        for finding in self.report.run.unexpected[:1] if self.report.exit_code else ():
+            # Values that a case file can make come before those that flow in the model.
+            cases = sorted((each.case.endswith("/flows"), number) for number, each in enumerate(finding.executions) if "/in-place/" not in each.case)  # fmt: skip
+            for _, number in cases[:1]:
+                execution = finding.executions[number]
+                case = f"{execution.origin.rpartition(':')[0]}:{execution.case.partition(':')[2]}"
+                words = ["maxpool-check", "repro", case, "-t", finding.target, *self.report.inputs, "-o", "repro"]
+                yield shlex.join(words)
+            if finding.defect is not None:
+                yield shlex.join(["maxpool-check", "explain", finding.defect.id])
+
+
+def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
+    groups: dict[_Key, list[str]] = defaultdict(list)
+    for key, name in pairs:
+        groups[key].append(name)
+    return groups
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(some(list(map(_cut, names)), 4))
+
+
+def _cut(name: str) -> str:
+    """A name of foreign length, without its middle where it is long."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}...{name[-_LONGEST // 2 :]}"
+
+
+def _attributes(node: NodeAnalysis) -> str:
+    """The attributes that are not the defaults, shortly: ``3x3, strides 2x2, pads 0x0x1x1``."""
+    parts = [node.node.op] if node.node.op != "MaxPool" else []
+    for name, value in sorted(node.node.attributes.items(), key=lambda item: item[0] != "kernel_shape"):
+        text = "x".join(map(str, value)) if isinstance(value, list) else str(value)
+        usual = {"strides": 1, "dilations": 1, "pads": 0}.get(name)
+        if name == "kernel_shape":
+            parts.append(text)
+        elif not (isinstance(value, list) and set(value) <= {usual}) and value not in ("NOTSET", 0):
+            parts.append(f"{name} {text}")
+    return ", ".join(parts)
+
+
+def _between(node: NodeAnalysis) -> str:
+    """The two operators on each side, in the order of the graph: ``Conv, Pad / Relu``."""
+    ahead, behind = node.around.ahead, node.around.behind
+    before = ", ".join([*(["..."] if len(ahead) > 2 else []), *reversed(ahead[:2])])
+    after = ", ".join([*behind[:2], *(["..."] if len(behind) > 2 else [])])
+    return f"{before or '-'} / {after or '-'}"
+
+
+def _input_type(node: NodeAnalysis) -> str:
+    """The type of the input at the sizes to test, those that the model leaves open marked by ``*``."""
+    declared, tested = node.node.declared, node.node.tested
+    if node.node.is_assumed or declared is None or declared.sizes is None or tested.sizes is None:
+        return f"{tested}, assumed" if node.node.is_assumed else str(tested)
+    both = zip(declared.sizes, tested.sizes, strict=False)
+    return f"{tested.dtype} [{', '.join(str(size) if known == size else f'{size}*' for known, size in both)}]"
+
+
+def _level(variant: str) -> str:
+    """The level of optimization of a variant, by its name."""
+    return variant.partition("optimization-")[2] or "default"
+
+
+def _seen(finding: Finding) -> str:
+    """How and with which values a finding was seen."""
+    by_how = _grouped((case.rsplit("/", 2)[1], case.rsplit("/", 2)[2]) for case in finding.cases)
+    parts = [
+        _HOW[how] + (f" ({', '.join(dict.fromkeys(values))})" if how != "in-place" else "")
+        for how, values in by_how.items()
+    ]
+    return f"Seen {'; '.join(parts)}, with optimization {', '.join(sorted({_level(each.variant) for each in finding.executions}))}."
+
+
+def _in_place_first(finding: Finding) -> tuple[Execution, ...]:
+    """The executions of a finding, those with the values that flow in the model first."""
+    return tuple(sorted(finding.executions, key=lambda each: "/in-place/" not in each.case))
+
+
+def explained_result(result: NodeResult) -> list[str]:
+    """Why a node fails, in lines: each finding with its title and the smallest execution that shows it, without X, which is large."""
+    lines: list[str] = []
+    for finding in result.findings:
+        if finding.is_unexpected:
+            name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
+            where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
+            example: Execution = _in_place_first(finding)[0]
+            # The others say how the model presents X.
+            nodes = [
+                each
+                for each in (example.input.graph if example.input else ())
+                if not re.match("(shape|inside|X): ", each)
+            ]
+            shown = [cell_line(cell) for cell in example.cells[:2]] or [" ".join(example.message.split())]
+            unlisted = ExecutionView(example).unlisted
+            lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}", f"  {_seen(finding)}"]
+            lines += [
+                f"    {example.case} ({example.variant})",
+                *([f"    {' > '.join(['X', *nodes])}"] if nodes else []),
+            ]
+            lines += [*(f"    {line}" for line in shown), *([f"    ... {unlisted}"] if unlisted else []), ""]
+    errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
+    return [*lines, *errors[:1]]
