@@ -95,7 +95,9 @@ class FindingView:
         title: list[str | Span] = [Span(self.name, code=True)]
         if finding.defect is not None and finding.defect.title:
             title.append(f" {self.title}")
-        amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')}"
+        amount = plural(len(finding.cases), "case")
+        if self.detail is not Detail.TERMINAL:
+            amount += f" in {plural(len(finding.executions), 'execution')}"
         data = {
             "target": finding.target,
             "severity": finding.severity.value,
