@@ -240,6 +240,11 @@ class Document:
     following: Sequence[str] = ()
 
 
+def code(text: str) -> Span:
+    """A text as code."""
+    return Span(text, code=True)
+
+
 def spans(text: Inline) -> Iterator[Span]:
     """The pieces of a text."""
     for part in [text] if isinstance(text, (str, Span)) else text:

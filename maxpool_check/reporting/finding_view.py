@@ -3,18 +3,19 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import quote
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting import blocks
-from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span, slug
+from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span, code, slug
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.reruns import commands
-from maxpool_check.results.record import Execution, RunHeader
+from maxpool_check.reporting.writers import markdown
+from maxpool_check.results.record import Execution, RunHeader, TargetDescription
 from maxpool_check.words import plural, shortened
 
 MOST_ROWS = 1000
@@ -59,7 +60,7 @@ class FindingView:
     detail: Detail
     everything: bool = False
     label: str = ""
-    notes: Sequence[Inline] = field(default=())
+    notes: Sequence[Inline] = ()
     clause_address: Callable[[str], str] = lambda clause: f"#clause={quote(clause)}"
 
     @property
@@ -101,7 +102,7 @@ class FindingView:
         data = {
             "target": finding.target,
             "severity": finding.severity.value,
-            "kinds": " ".join(kinds(finding)),
+            "kinds": " ".join(self.kinds),
             "example": example.case,
             "name": self.name,
         }
@@ -110,86 +111,120 @@ class FindingView:
             self.anchor, title, [status, severity], [f"{amount} on ", Span(finding.target, code=True)], content, data
         )
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of its executions and of their wrong cells."""
+        counted = (kind for each in self.finding.executions for kind in each.counts)
+        return list(dict.fromkeys([*self.finding.kinds, *counted]))
+
+    @property
+    def issue(self) -> str:
+        """A text for an issue, as Markdown: what is wrong, where, the example, the rules, and how to repeat it."""
+        finding, example, target = self.finding, self.finding.smallest, self._target
+        opset = f"; operator set of the model: {example.opset}" if example.opset is not None else ""
+        facts = [
+            ("runtime", target.software()),
+            ("system", f"{self.header.system}; processor: {target.processor or 'unknown'}"),
+            ("document", f"{example.spec}{opset}"),
+            ("severity", finding.severity.value),
+            ("versions that show it", self._versions),
+        ]
+        title = finding.title if "MaxPool" in finding.title else f"MaxPool: {finding.title}"
+        view = replace(self, detail=Detail.MARKDOWN, everything=True, notes=())
+        about = [blocks.Heading(1, title), blocks.Facts(facts), *view._about(), *view._example()]
+        again = (blocks.Command(text, about) for about, text in commands(example, self.header))
+        return markdown.markdown([*about, blocks.Facts(self._judged), *again])
+
+    @property
+    def _target(self) -> TargetDescription:
+        return next(target for target in self.header.targets if target.name == self.finding.target)
+
+    @property
+    def _versions(self) -> str:
+        """The versions that show it, in words; the tested one if no more is known."""
+        known = self.finding.defect.versions if self.finding.defect is not None else ""
+        tested = f"{self._target.version or 'this one'}, which was tested here"
+        return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
+
+    @property
+    def _judged(self) -> list[tuple[str, Inline]]:
+        """The kinds of the example, what they mean, and the rule that each is judged by."""
+        rules = {kind.value: f" Rule: {about.clause}." for kind, about in DESCRIPTIONS.items() if about.clause}
+        shown = dict.fromkeys([*self.finding.smallest.kinds, *self.finding.smallest.counts])
+        return [(kind, f"{sentence(kind)}{rules.get(kind, '')}") for kind in shown]
+
     def _about(self) -> Iterator[Block]:
         """Why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
-        finding, defect = self.finding, self.finding.defect
-        is_brief = self.detail is Detail.TERMINAL
+        finding, defect, is_brief = self.finding, self.finding.defect, self.detail is Detail.TERMINAL
         if defect is not None and defect.reason:
             yield Paragraph(" ".join(defect.reason.split()))
         if defect is None or not defect.reason or is_brief:
             shown = finding.example_kinds if is_brief else finding.kinds
             yield from (Paragraph(sentence(kind)) for kind in shown[: None if self.everything else _MOST_KINDS])
-            yield from [Paragraph(finding.explanation)] if finding.explanation and finding.defect is None else []
-        yield from (Paragraph(notice) for notice in finding.notices)
+        notes: list[Inline] = [finding.explanation] if defect is None and finding.explanation else []
+        notes += finding.notices
         if defect is not None and defect.issue:
             is_link = re.fullmatch(r"https://[\w./?#&=%~+-]+", defect.issue)
-            yield Paragraph(["Upstream: ", Span(defect.issue, href=defect.issue if is_link else "")])
-        yield from map(Paragraph, self.notes)
+            notes.append(["Upstream: ", Span(defect.issue, href=defect.issue if is_link else "")])
         if not is_brief:
             variants = Counter(execution.variant for execution in finding.executions)
             numbers = ", ".join(f"{number} {variant}" for variant, number in variants.items())
             more = f". All kinds: {', '.join(finding.kinds)}" if finding.kinds != finding.example_kinds else ""
-            yield Paragraph(f"Executions: {numbers}{self._cut(more, 240)}.")
+            notes.append(f"Executions: {numbers}{self._cut(more, 240)}.")
+        yield from map(Paragraph, [*notes, *self.notes])
         if self.detail.is_page:
-            yield Paragraph(f"Versions that show it: {versions(finding, self.header)}.")
+            yield Paragraph(f"Versions that show it: {self._versions}.")
 
     def _example(self) -> Iterator[Block]:
         example = self.finding.smallest
         title = self._cut(example.title, 240)
-        most = _MOST_LINES if self.detail is Detail.MARKDOWN and not self.everything else None
         if not self.detail.is_page:
-            case: Inline = [Span(example.case, code=True), f" ({example.variant}): {title}"]
-            yield Paragraph(case if self.detail is Detail.TERMINAL else ["Example ", *case])
+            most = _MOST_LINES if self.detail is Detail.MARKDOWN and not self.everything else None
+            start = [] if self.detail is Detail.TERMINAL else ["Example "]
+            yield Paragraph([*start, code(example.case), f" ({example.variant}): {title}"])
             yield blocks.Evidence(ExecutionView(example), most=most)
             return
-        yield blocks.Heading(4, ["Example: ", Span(example.case, code=True)])
+        yield blocks.Heading(4, ["Example: ", code(example.case)])
         yield Paragraph(title)
         alike: dict[tuple[object, ...], list[Execution]] = defaultdict(list)
         for each in self.finding.executions:
             if each.case == example.case:
                 alike[each.verdict, each.kinds, each.cells, each.cells or each.message].append(each)
         for number, executions in enumerate(alike.values()):
-            variants = ", ".join(each.variant for each in executions)
+            variants = Span(", ".join(each.variant for each in executions), strong=True)
             shown = f" ({', '.join(executions[0].kinds)})" if executions[0].kinds else ""
-            about = [Span(variants, strong=True), f": {executions[0].verdict.value}{shown}"]
+            about: list[str | Span] = [variants, f": {executions[0].verdict.value}{shown}"]
             yield blocks.Evidence(ExecutionView(executions[0]), about, settings=number == 0)
 
     def _references(self) -> Iterator[Block]:
         """The rules and clauses, and what is wrong with the document."""
         example = self.finding.smallest
         if self.detail.is_page:
-            yield blocks.Folded("The rules and clauses", list(self._rules()), "rules")
+            rules = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
+            yield blocks.Folded("The rules and clauses", [rules, blocks.Facts(self._judged), self._clauses()], "rules")
         elif self.detail is Detail.MARKDOWN and example.clauses:
-            yield Paragraph(["Clauses: ", Span(", ".join(example.clauses), code=True), "."])
+            yield Paragraph(["Clauses: ", code(", ".join(example.clauses)), "."])
         if example.erratum and self.detail is not Detail.TERMINAL:
             yield Paragraph(f"Erratum of the document: {self._cut(example.erratum, 600)}")
 
-    def _rules(self) -> Iterator[Block]:
-        yield Paragraph("The kinds that the example shows, with the rule that each is judged by:")
-        yield blocks.Facts([(kind, f"{sentence(kind)} {rule}".rstrip()) for kind, rule in judged(self.finding)])
+    def _clauses(self) -> Paragraph:
         by_case = {execution.case: execution.clauses for execution in self.finding.executions}
         clauses = Counter(clause for named in by_case.values() for clause in named).most_common()
-        text: list[str | Span] = ["The clauses that its cases are about"]
-        for number, (clause, count) in enumerate(clauses):
-            text += [
-                ", " if number else ": ",
-                Span(clause, href=self.clause_address(clause)),
-                f" ({plural(count, 'case')})",
-            ]
-        yield Paragraph([*text, "."] if clauses else "Its cases name no clause.")
+        text: list[str | Span] = []
+        for clause, count in clauses:
+            text += [", " if text else "The clauses that its cases are about: "]
+            text += [Span(clause, href=self.clause_address(clause)), f" ({plural(count, 'case')})"]
+        return Paragraph([*text, "."] if clauses else "Its cases name no clause.")
 
     def _repeat(self) -> Iterator[Block]:
-        every = commands(self.finding.smallest, self.header)
-        if self.detail is Detail.TERMINAL:
-            yield blocks.Command(every[0][1], every[0][0])
-        elif self.detail.is_page:
-            yield blocks.Heading(4, "Repeat it")
-            yield from (blocks.Command(text, about) for about, text in every)
-            if self.detail is not Detail.PART:
-                text = blocks.Lines(
-                    list(issue_lines(self.finding, self.header)), f"A text for an issue about {self.name}"
-                )
-                yield blocks.Folded("A text for an issue", [text], "issue")
+        every = [blocks.Command(text, about) for about, text in commands(self.finding.smallest, self.header)]
+        if not self.detail.is_page:
+            yield from every[: self.detail is Detail.TERMINAL]
+            return
+        yield from [blocks.Heading(4, "Repeat it"), *every]
+        if self.detail is not Detail.PART:
+            text = blocks.Lines(self.issue.splitlines(), f"A text for an issue about {self.name}")
+            yield blocks.Folded("A text for an issue", [text], "issue")
 
     def _cases(self) -> Iterator[Block]:
         cases = self.finding.cases
@@ -211,19 +246,12 @@ class FindingView:
         rows: list[list[Inline]] = []
         shown = list(by_case.values())[:MOST_ROWS]
         for first, *others in shown:
-            case: list[str | Span] = [Span(first.case, href=f"#case={quote(first.case)}")]
+            link = Span(first.case, href=f"#case={quote(first.case)}")
+            case: list[str | Span] = [link] if is_brief else [link, Span(first.title, tone="small")]
             variants = ", ".join(execution.variant for execution in (first, *others))
-            row: list[Inline] = [
-                case,
-                variants,
-                first.spec,
-                first.input.pooled.dtype if first.input is not None else "",
-            ]
-            if not is_brief:
-                case.append(Span(first.title, tone="small"))
-                row.append(ExecutionView(first).first)
-            rows.append(row)
-        headings = ["case", "variants", "document", "dtype", *([] if is_brief else ["expected and got"])]
+            dtype = first.input.pooled.dtype if first.input is not None else ""
+            rows.append([case, variants, first.spec, dtype, *([] if is_brief else [ExecutionView(first).first])])
+        headings = ["case", "variants", "document", "dtype", "expected and got"][: 4 if is_brief else 5]
         data = [{"clauses": " ".join(first.clauses)} if first.clauses else {} for first, *_ in shown]
         return blocks.Table(headings, rows, label=f"Cases of {self.name}", name="rows", data=data)
 
@@ -244,55 +272,7 @@ def filters(views: Sequence[FindingView]) -> list[Block]:
         "severity": [severity.value for severity in Severity if severity in occurring],
         "document": sorted({each.spec for each in listed}),
         "dtype": sorted({each.input.pooled.dtype for each in listed if each.input is not None}),
-        "kind": sorted({kind for view in views for kind in kinds(view.finding)}),
+        "kind": sorted({kind for view in views for kind in view.kinds}),
         "clause": sorted({clause for each in listed for clause in each.clauses}),
     }
     return [blocks.Filters({name: values for name, values in choices.items() if values})]
-
-
-def kinds(finding: Finding) -> list[str]:
-    """The kinds of its executions and of their wrong cells."""
-    return list(dict.fromkeys([*finding.kinds, *(kind for each in finding.executions for kind in each.counts)]))
-
-
-def judged(finding: Finding) -> list[tuple[str, str]]:
-    """The kinds of the example with the rule that each is judged by."""
-    about = {kind.value: description.clause for kind, description in DESCRIPTIONS.items()}
-    return [
-        (kind, f"Rule: {about[kind]}." if about.get(kind) else "")
-        for kind in dict.fromkeys([*finding.smallest.kinds, *finding.smallest.counts])
-    ]
-
-
-def versions(finding: Finding, header: RunHeader) -> str:
-    """The versions that show it, in words; the tested one if no more is known."""
-    known = finding.defect.versions if finding.defect is not None else ""
-    version = next(target.version for target in header.targets if target.name == finding.target)
-    tested = f"{version or 'this one'}, which was tested here"
-    return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
-
-
-def issue_lines(finding: Finding, header: RunHeader) -> Iterator[str]:
-    """A text for an issue, as plain Markdown: what is wrong, where, the example, the clauses, and how to repeat it."""
-    target = next(target for target in header.targets if target.name == finding.target)
-    example, defect = finding.smallest, finding.defect
-    yield f"# {finding.title}" if "MaxPool" in finding.title else f"# MaxPool: {finding.title}"
-    yield ""
-    yield f"- runtime: {target.software()}"
-    yield f"- system: {header.system}; processor: {target.processor or 'unknown'}"
-    opset = f"; operator set of the model: {example.opset}" if example.opset is not None else ""
-    yield f"- document: {example.spec}{opset}"
-    yield f"- severity: {finding.severity.value}"
-    yield f"- versions that show it: {versions(finding, header)}"
-    yield from [f"- upstream: {defect.issue}"] if defect is not None and defect.issue else []
-    yield ""
-    yield from (
-        [" ".join(defect.reason.split())] if defect is not None and defect.reason else map(sentence, finding.kinds)
-    )
-    yield from [finding.explanation] if finding.explanation else []
-    yield from ["", f"Example: {example.title} ({example.case})", "", "```text"]
-    yield from [*([] if example.cells else ExecutionView(example).values), *ExecutionView(example).lines(), "```", ""]
-    yield from (f"- {kind}: {sentence(kind)} {rule}".rstrip() for kind, rule in judged(finding))
-    cases = plural(len(finding.cases), "case")
-    yield from ["", f"Seen in {plural(len(finding.executions), 'execution')} of {cases}. To repeat it:", ""]
-    yield from (f"    {command}" for _, command in commands(example, header))

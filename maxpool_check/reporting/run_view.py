@@ -1,14 +1,14 @@
 """The report of a run as blocks, made once for a terminal, Markdown and a page.
 
-A terminal shows the worst findings in full and the others in a line each, unless everything is asked for. Markdown shows as many as
-fit into :data:`MOST_BYTES` for each target. A page shows everything, with filters.
+A terminal shows the worst findings in full and the others in a line each, unless everything is asked for. Markdown shows as many
+as fit into :data:`MOST_BYTES` for each target. A page shows everything, with filters.
 """
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from itertools import groupby
 from typing import Any, TextIO
@@ -27,11 +27,11 @@ from maxpool_check.reporting.blocks import (
     Section,
     Span,
     Table,
+    code,
 )
 from maxpool_check.reporting.finding_view import Detail, FindingView, filters
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.interpretations import interpretations, profiles
-from maxpool_check.reporting.provenance import environment
+from maxpool_check.reporting.provenance import environment, interpretations, profiles
 from maxpool_check.reporting.reruns import next_step
 from maxpool_check.reporting.run_report import ResultGroup, RunLabel, RunReport, group_of
 from maxpool_check.reporting.writers import html, markdown, terminal
@@ -79,7 +79,7 @@ class _Compared:
 
 @dataclass
 class _Reason:
-    """Executions that have no result for one reason: what they are, the reason, their number, and their cases, one as an example."""
+    """Executions that have no result for one reason: the reason, their number, and their cases, one as an example."""
 
     text: Inline
     executions: int = 0
@@ -101,7 +101,8 @@ class RunView:
 
     def __init__(self, report: RunReport, detail: Detail) -> None:
         self.report, self.record, self.detail = report, report.record, detail
-        self.everything = report.in_full if detail is Detail.TERMINAL else report.cases or detail.is_page
+        self.is_brief = detail is Detail.TERMINAL
+        self.everything = report.in_full if self.is_brief else report.cases or detail.is_page
         self.targets = [target.name for target in self.record.header.targets]
         self._documents: dict[tuple[str, str], _Compared] = defaultdict(_Compared)
         self._unjudged: dict[tuple[str, Verdict], dict[str, _Reason]] = defaultdict(dict)
@@ -121,56 +122,56 @@ class RunView:
             if each.verdict is Verdict.ERROR:
                 self._errors[each.target, each.message].append(each)
                 continue
-            words = ["executed"] * (each.verdict not in NOT_EXECUTED) + ["compared"] * (each.verdict in COMPARED)
-            for clause in (each.clauses or ("",)) if words else ():
-                document.clauses[clause].update([*words, each.verdict.value])
+            for clause in (each.clauses or ("",)) if each.verdict not in NOT_EXECUTED else ():
+                words = ["executed", *(["compared"] if each.verdict in COMPARED else []), each.verdict.value]
+                document.clauses[clause].update(words)
             if each.verdict not in COMPARED:
-                text = _reason(each) if self.detail.is_page else shortened(_reason(each), _WIDTH, end=False)
+                text = " ".join(each.message.split())
+                if each.verdict is Verdict.UNDEFINED and not each.digests:
+                    text = f"refused, which the document leaves open as well: {text}"
+                text = text if self.detail.is_page else shortened(text, _WIDTH, end=False)
                 self._unjudged[each.target, each.verdict].setdefault(text, _Reason(text)).add(each.case)
-        compared = [each for each in executions if each.verdict in COMPARED]
-        if compared and all(each.verdict is Verdict.CONFORMS for each in compared):
+        compared = [each.verdict for each in executions if each.verdict in COMPARED]
+        if compared and set(compared) == {Verdict.CONFORMS}:
             document.conforming.add(first.case)
 
     def view_of(self, finding: Finding) -> FindingView:
         """A finding, in this detail."""
-        everything = self.report.cases if self.detail is Detail.TERMINAL else self.everything
+        everything = self.report.cases if self.is_brief else self.everything
         return FindingView(finding, self.record.header, self.detail, everything)
 
-    @property
-    def verdicts(self) -> list[Block]:
-        """The result of the run, and what is wrong with the run itself."""
+    def drawn(self, findings: Iterable[Finding]) -> list[Block]:
+        """Findings in full."""
+        return [self.view_of(finding).block() for finding in findings]
+
+    def verdicts(self) -> tuple[list[Block], list[Block]]:
+        """The result of the run, and what else is wrong with the run itself."""
         label, text = self.report.result
         tone = "good" if label == RunLabel.CONFORMS else "known" if self.report.passed else "bad"
         size = f"{plural(len(self.record.executions), 'execution')} of {plural(self.record.header.cases, 'case')}"
         problems = [problem.splitlines() or [""] for problem in self.report.problems if self.record.footer is not None]
         result: list[Block] = [blocks.Verdict(label, f"{text} ({size})", tone)]
+        others: list[Block] = [Paragraph(first, "problem") for first, *_ in problems]
         if problems and label == RunLabel.INCOMPLETE:
-            result = [blocks.Verdict(label, first, tone) for first, *_ in problems]
-        elif problems:
-            result += [Paragraph(first, "problem") for first, *_ in problems]
-        result += [blocks.Lines(rest, "What is wrong with the run") for _, *rest in problems if rest]
-        return result + [
-            Paragraph(
-                [Span(entry.status.value.upper(), strong=True), f"  {entry.id} on {entry.target}: {message}"], "problem"
-            )
-            for entry in self.report.outdated
-            for message in [entry.message if self.everything else shortened(entry.message, 240)]
-        ]
+            result, others = [blocks.Verdict(label, first, tone) for first, *_ in problems], []
+        others += [blocks.Lines(rest, "What is wrong with the run") for _, *rest in problems if rest]
+        for entry in self.report.outdated:
+            message = entry.message if self.everything else shortened(entry.message, 240)
+            text = f"  {entry.id} on {entry.target}: {message}"
+            others.append(Paragraph([Span(entry.status.value.upper(), strong=True), text], "problem"))
+        return result, others
 
-    @property
     def numbers(self) -> list[Block]:
         """The executions by target and verdict, and what is wrong by severity."""
         report = self.report
         verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
         by_verdict: list[list[Inline]] = [
-            [Span(name, code=True), *(str(report.counts[name][verdict]) for verdict in verdicts)]
-            for name in self.targets
+            [code(name), *(str(report.counts[name][verdict]) for verdict in verdicts)] for name in self.targets
         ]
-        by_severity: list[list[Inline]] = [
-            [Span(severity.value, href=f"#severity={severity.value}" if self.detail.is_page else ""),
-             *map(str, (tally.defects, tally.new, tally.executions, tally.cases))]
-            for severity, tally in report.severities.items()
-        ]  # fmt: skip
+        by_severity: list[list[Inline]] = []
+        for severity, tally in report.severities.items():
+            counts = map(str, (tally.defects, tally.new, tally.executions, tally.cases))
+            by_severity.append([Span(severity.value, href=self._filter("severity", severity.value)), *counts])
         right = frozenset(range(1, len(verdicts) + 1))
         headings = ["severity", "defects", "new", "executions", "cases"]
         return [
@@ -178,7 +179,6 @@ class RunView:
             Table(headings, by_severity, frozenset(range(1, 5)), 3, "Summary by severity", "summary"),
         ]
 
-    @property
     def by_document(self) -> list[Block]:
         """For each target and document the executions: compared, conforming, of each severity, and not compared by verdict."""
         severities: Counter[tuple[str, str, str]] = Counter()
@@ -188,21 +188,20 @@ class RunView:
         others = [verdict for verdict in self.report.verdicts if verdict not in COMPARED]
         rows: list[list[Inline]] = []
         for target, spec in sorted(self._documents, key=self._order):
-            document = self._documents[target, spec]
-            address = f"#document={spec}" if self.detail.is_page else ""
+            document, address = self._documents[target, spec], self._filter("document", spec)
             counts = [document.compared, document.verdicts[Verdict.CONFORMS]]
-            counts += [*(severities[target, spec, name] for name in names), *map(document.verdicts.__getitem__, others)]
-            rows.append(
-                [
-                    Span(target, code=True),
-                    Span(spec, code=not address, href=address),
-                    *(str(each or "") for each in counts),
-                ]
-            )
-        headings = ["document", "compared", "conform", *names, *map(str, others)]
-        return [Paragraph(_texts()["translated"])] * self._is_translated + [
-            self._by_target(headings, rows, 2, "By document")
-        ]
+            counts += [
+                *(severities[target, spec, name] for name in names),
+                *(document.verdicts[each] for each in others),
+            ]
+            row = [code(target), Span(spec, code=not address, href=address)]
+            rows.append([*row, *(str(each or "") for each in counts)])
+        table = self._by_target(["document", "compared", "conform", *names, *map(str, others)], rows, 2, "By document")
+        return [Paragraph(_texts()["translated"]), table] if self._is_translated else [table]
+
+    def _filter(self, name: str, value: str) -> str:
+        """The address of the findings that a filter leaves; empty where there are no filters."""
+        return f"#{name}={value}" if self.detail.is_page else ""
 
     def _by_target(self, headings: Sequence[str], rows: Sequence[Sequence[Inline]], texts: int, label: str) -> Table:
         """A table of rows that begin with a target, which is left out if there is one alone; ``texts`` columns are no numbers."""
@@ -212,13 +211,11 @@ class RunView:
 
     def _order(self, key: tuple[str, str]) -> tuple[int, int, str]:
         """The place of a target and a document in the header."""
-        target, spec = key
-        specs = list(self.record.header.profile)
-        return (
-            self.targets.index(target) if target in self.targets else len(self.targets),
-            specs.index(spec) if spec in specs else len(specs),
-            spec,
+        every = self.targets, list(self.record.header.profile)
+        first, second = (
+            names.index(name) if name in names else len(names) for name, names in zip(key, every, strict=True)
         )
+        return first, second, key[1]
 
     def overview(self, findings: Sequence[Finding], drawn: int = 0) -> list[Block]:
         """A row for each finding, the first ``drawn`` as links to what is shown of them, and what is left out."""
@@ -227,32 +224,33 @@ class RunView:
         for number, finding in enumerate(shown):
             view = self.view_of(finding)
             # On a terminal, nothing else says what the example of a row is.
-            title = finding.smallest.case if self.detail is Detail.TERMINAL and finding.defect is None else view.title
+            title = finding.smallest.case if self.is_brief and finding.defect is None else view.title
             title += f" (on {finding.target})" if len(self.targets) > 1 and self.detail is not Detail.MARKDOWN else ""
             severity = Span(finding.severity.value, tone=finding.severity.value)
             name = Span(view.name, code=not self.detail.is_page, href=f"#{view.anchor}" if number < drawn else "")
-            counts = [str(len(finding.executions)), str(len(finding.cases))]
-            rows.append([severity, name, title, *counts, view.status])
-        headings, right = ["severity", "defect", "what is wrong", "executions", "cases", "status"], frozenset((3, 4))
-        if self.detail is Detail.TERMINAL:
-            # The heading says the status.
-            rows, headings, right = [[*row[:3], row[4]] for row in rows], [*headings[:3], "cases"], frozenset((3,))
+            cases = str(len(finding.cases))
+            # There, the heading says the status.
+            rows.append(
+                [severity, name, title, cases, *([] if self.is_brief else [str(len(finding.executions)), view.status])]
+            )
+        headings = ["severity", "defect", "what is wrong", "cases", "executions", "status"]
+        columns, right = (4, frozenset((3,))) if self.is_brief else (6, frozenset((3, 4)))
+        table = Table(headings[:columns], rows, right, label="Defects", name="overview")
         notes = ""
         if rest := findings[len(shown) :]:
             executions = sum(len(finding.executions) for finding in rest)
-            cases = len({case for finding in rest for case in finding.cases})
-            amount = f"{plural(executions, 'execution')} of {plural(cases, 'case')}"
+            cases = plural(len({case for finding in rest for case in finding.cases}), "case")
+            amount = f"{plural(executions, 'execution')} of {cases}"
             notes = f"{plural(len(rest), 'less severe defect')} more, {amount}, are left out here. "
-        if self.detail is not Detail.TERMINAL and drawn < len(findings):
-            rows_are = "is a row" if len(findings) - drawn == 1 else "are rows"
-            notes += f"The {plural(len(findings) - drawn, 'least severe defect')} {rows_are} of the table alone, so that the page "
-            notes += f"stays readable; {EVERYTHING} draws an example of each."
-        return [Table(headings, rows, right, label="Defects", name="overview"), *([Paragraph(notes)] if notes else [])]
+        if (left := len(findings) - drawn) and not self.is_brief:
+            notes += f"The {plural(left, 'least severe defect')} {'is a row' if left == 1 else 'are rows'} of the table alone, so that "
+            notes += f"the page stays readable; {EVERYTHING} draws an example of each."
+        return [table, Paragraph(notes)] if notes else [table]
 
-    def refused(self, findings: Iterable[Finding]) -> list[Block]:
-        """What was refused, the most frequent reason first: a known defect, or what the runtime says."""
+    def refused(self, target: str) -> list[Block]:
+        """What a target refused, the most frequent reason first: a known defect, or what the runtime says."""
         reasons: dict[tuple[str, str, str], list[Execution]] = defaultdict(list)
-        for finding in findings:
+        for finding in (each for each in self.report.findings if each.target == target):
             for each in finding.executions:
                 group = group_of(each, finding)
                 if group in (ResultGroup.REFUSAL, ResultGroup.LIMIT):
@@ -260,7 +258,7 @@ class RunView:
                     reasons[group.value, name, shortened(text, _WIDTH, end=False)].append(each)
         rows = []
         for (label, name, text), executions in reasons.items():
-            words: Inline = [f"{label}: ", *([Span(name, code=True), ": "] if name else []), text]
+            words: list[str | Span] = [f"{label}: ", code(name), ": ", text] if name else [f"{label}: {text}"]
             cases = Names(dict.fromkeys(each.case for each in executions))
             rows.append(_Reason(words, len(executions), cases, executions[0].case))
         return self._reasons(rows)
@@ -268,8 +266,8 @@ class RunView:
     def not_judged(self, target: str, verdict: Verdict) -> list[Block]:
         """What a target was not given or what was not judged, the most frequent reason first."""
         reasons = self._reasons(list(self._unjudged[target, verdict].values()))
-        about = [Paragraph(_texts()["not_judged"][verdict.value][1])]
-        return reasons if self.detail is Detail.TERMINAL or not reasons else [*about, *reasons]
+        about = Paragraph(_texts()["not_judged"][verdict.value][1])
+        return [about, *reasons] if reasons and not self.is_brief else reasons
 
     def heading(self, target: str, verdict: Verdict) -> str:
         """The heading of what :meth:`not_judged` lists."""
@@ -281,61 +279,52 @@ class RunView:
         if self.detail.is_page:
             return [
                 Folded(
-                    [
-                        f"{plural(each.cases.count, 'case')} in {plural(each.executions, 'execution')}: ",
-                        *blocks.spans(each.text),
-                    ],
+                    f"{plural(each.cases.count, 'case')} in {plural(each.executions, 'execution')}: {each.text}",
                     [each.cases],
                 )
                 for each in order
             ]
         shown = order if self.everything or len(order) <= MOST_REASONS + 1 else order[:MOST_REASONS]
         rows: list[list[Inline]] = [
-            [each.text, str(each.executions), str(each.cases.count), Span(each.example, code=True)] for each in shown
+            [each.text, str(each.executions), str(each.cases.count), code(each.example)] for each in shown
         ]
         if rest := order[len(shown) :]:
             numbers = (sum(each.executions for each in rest), sum(each.cases.count for each in rest))
-            lists = "-v" if self.detail is Detail.TERMINAL else EVERYTHING
+            lists = "-v" if self.is_brief else EVERYTHING
             rows.append([f"{len(rest)} rarer reasons, which {lists} lists", *map(str, numbers), ""])
-        headings = ["reason", "executions", "cases", "example"]
-        if self.detail is Detail.TERMINAL:
-            headings, rows = headings[:3], [row[:3] for row in rows]
-        return [Table(headings, rows, frozenset((1, 2)), label="Reasons")] if rows else []
+        columns = 3 if self.is_brief else 4
+        headings = ["reason", "executions", "cases", "example"][:columns]
+        return [Table(headings, [row[:columns] for row in rows], frozenset((1, 2)), label="Reasons")] if rows else []
 
     def errors(self) -> list[Block]:
         """The executions that failed in a way that says nothing about the target, the first with their tracebacks."""
         every = list(self._errors.values())
-        shown = every if self.detail.is_page else every[:3]
         result: list[Block] = []
-        for first, *others in shown:
-            count = f" ({len(others) + 1} executions)" if others else ""
+        for first, *others in every if self.detail.is_page else every[:3]:
             message, *more = first.message.splitlines() or [""]
-            text = f"  {first.case} ({first.variant}) on {first.target}: {message}{count}"
+            text = f"  {first.case} ({first.variant}) on {first.target}: {message}"
+            text += f" ({len(others) + 1} executions)" if others else ""
             result.append(Paragraph([Span("ERROR", strong=True, tone="bad"), text]))
-            lines = [*more, *(first.traceback.splitlines() if self.detail is Detail.TERMINAL else [])]
+            lines = [*more, *(first.traceback.splitlines() if self.is_brief else [])]
             result += [blocks.Lines(lines, "Traceback")] if lines else []
-        if len(every) > len(shown):
-            result.append(Paragraph(f"... {sum(map(len, every))} executions failed in total"))
-        return result
+        rest = [] if self.detail.is_page else every[3:]
+        return [*result, Paragraph(f"... {sum(map(len, every))} executions failed in total")] if rest else result
 
     def open_points(self) -> list[Block]:
         """How the targets interpret what documents leave open."""
-        rows: list[list[Inline]] = [
-            [Span(each.target, code=True), Span(each.point, code=True), each.variant, shortened(each.text, 200),
-             "translated" if each.translated else "direct", str(each.executions)]
-            for each in interpretations(self.record)
-            if not (each.translated and self.detail is Detail.TERMINAL)
-        ]  # fmt: skip
+        rows: list[list[Inline]] = []
+        for each in interpretations(self.record):
+            model = "translated" if each.translated else "direct"
+            cells = [each.variant, shortened(each.text, 200), model, str(each.executions)]
+            if not (each.translated and self.is_brief):
+                rows.append([code(each.target), code(each.point), *cells])
         headings = ["point", "variant", "interpretation", "model", "executions"]
         return [self._by_target(headings, rows, 5, "Open points")] if rows else []
 
-    @property
-    def policies(self) -> list[Block]:
+    def policies(self) -> Block:
         """The interpretations by which results were judged."""
-        return [
-            Facts([(", ".join(specs), ", ".join(map(" ".join, policies.items())) or "nothing left open")])
-            for specs, policies in profiles(self.record)
-        ]
+        texts = [(specs, ", ".join(map(" ".join, policies.items()))) for specs, policies in profiles(self.record)]
+        return Facts([(", ".join(specs), text or "nothing left open") for specs, text in texts])
 
     def clauses(self) -> list[Block]:
         """What was executed of each document by clause; of many, those with most that do not conform."""
@@ -344,81 +333,63 @@ class RunView:
             for clause, counts in document.clauses.items():
                 executed[spec, clause] += counts["executed"]
                 conforming[spec, clause] += counts[Verdict.CONFORMS.value]
-        if not executed.total():
+        if not executed:
             return []
         named = sorted((key for key in executed if key[1]), key=lambda key: conforming[key] - executed[key])
         shown = named[: None if self.everything else _MOST_CLAUSES] + [key for key in executed if not key[1]]
-        rows: list[list[Inline]] = [
-            [Span(spec, code=True), Span(clause, code=True) if clause else "no clause named",
-             str(executed[spec, clause]), str(conforming[spec, clause])]
-            for spec, clause in sorted(shown, key=lambda key: (*self._order(("", key[0])), not key[1], key[1]))
-        ]  # fmt: skip
+        rows: list[list[Inline]] = []
+        for spec, clause in sorted(shown, key=lambda key: (self._order(("", key[0])), not key[1], key[1])):
+            counts = str(executed[spec, clause]), str(conforming[spec, clause])
+            rows.append([code(spec), code(clause) if clause else "no clause named", *counts])
         content: list[Block] = [Table(["document", "clause", "executions", "conform"], rows, frozenset((2, 3)))]
         if rest := len(executed) - len(shown):
             words = f"{plural(rest, 'other clause')} of these documents: fewer executions do not conform."
             content.append(Paragraph(f"{words} maxpool-check evidence trace --record lists all."))
         heading = "What was executed, by document and clause; a case may name several clauses"
-        return [Folded(heading, content, is_open=not self.report.findings and not self.report.totals[Verdict.ERROR])]
+        is_open = not self.report.totals[Verdict.ERROR] and all(each.is_inconsistency for each in self.report.findings)
+        return [Folded(heading, content, is_open=is_open)]
 
     def conforming(self) -> list[Block]:
         """What conforms, by target and document: by clause, and the cases."""
         result: list[Block] = []
         for target, spec in sorted(self._documents, key=self._order):
             document = self._documents[target, spec]
-            if not document.compared:
-                continue
             rows = [
                 [clause or "(no clause named)", str(counts["compared"]), str(counts[Verdict.CONFORMS.value])]
                 for clause, counts in sorted(document.clauses.items())
                 if counts["compared"]
             ]
-            where = f" on {target}" if len(self.targets) > 1 else ""
-            count = document.conforming.count
-            summary = (
-                f"{where}: {document.verdicts[Verdict.CONFORMS]} of {document.compared} executions conform; "
-                f"{count} {'case conforms' if count == 1 else 'cases conform'} in every variant"
-            )
-            table = Table(["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}")
-            result.append(Folded([Span(spec, strong=True), summary], [table, document.conforming], "conforming"))
+            if rows:
+                where = f" on {target}" if len(self.targets) > 1 else ""
+                words = f"{where}: {document.verdicts[Verdict.CONFORMS]} of {document.compared} executions conform; "
+                words += f"{plural(document.conforming.count, 'case conforms', 'cases conform')} in every variant"
+                table = Table(["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}")
+                result.append(Folded([Span(spec, strong=True), words], [table, document.conforming], "conforming"))
         return result or [Paragraph("Nothing was compared.")]
 
-    @cached_property
-    def faults(self) -> dict[str, tuple[list[Finding], list[Finding], list[Finding]]]:
-        """For each target the defects, the inconsistencies, and what is refused as expected: the rest fails the run."""
-        result = {}
-        for target in self.targets:
-            own = [finding for finding in self.report.findings if finding.target == target]
-            inconsistent = [finding for finding in own if finding.is_inconsistency]
-            refused = [finding for finding in own if finding.is_refusal and not finding.is_unexpected]
-            defects = [finding for finding in own if finding not in inconsistent and finding not in refused]
-            result[target] = defects, inconsistent, refused
-        return result
-
-
-def _reason(execution: Execution) -> str:
-    """Why an execution has no verdict on its outputs, on one line."""
-    message = " ".join(execution.message.split())
-    is_refused = execution.verdict is Verdict.UNDEFINED and not execution.digests
-    return f"refused, which the document leaves open as well: {message}" if is_refused else message
+    def faults(self, *targets: str) -> list[list[Finding]]:
+        """The defects of targets, the inconsistencies, and what is refused as expected: other refusals fail the run."""
+        own = [finding for finding in self.report.findings if finding.target in targets]
+        inconsistent = [finding for finding in own if finding.is_inconsistency]
+        refused = [finding for finding in own if finding.is_refusal and not finding.is_unexpected]
+        return [[each for each in own if each not in inconsistent and each not in refused], inconsistent, refused]
 
 
 def for_terminal(report: RunReport) -> Document:
     """The report on a terminal: what was tested, what is wrong, refused and not expressible, the result, what to do next."""
     view, header = RunView(report, Detail.TERMINAL), report.record.header
+    results, others = view.verdicts()
     head: list[Block] = []
     for target in header.targets:
         opsets = f", operator sets to {target.newest_opset}" if target.newest_opset is not None else ""
         head.append(Paragraph([Span(target.name, strong=True), f"  {target.software()}{opsets}"]))
-    head += view.policies
+    head.append(view.policies())
     if (corpus := header.corpus) is not None and (report.in_full or corpus.version is not None):
         head.append(Paragraph(f"Corpus: {corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"))
     head += [Facts(list(environment(header)))] if report.in_full else []
-    results = [block for block in view.verdicts if isinstance(block, blocks.Verdict)]
     head += [Paragraph(f"Tested: {report.tested}"), *results]
-    content = view.numbers
     unexpected = report.unexpected if report.in_full else report.unexpected[:_IN_FULL]
     expected = [finding for finding in report.findings if finding.is_expected]
-    content += [view.view_of(finding).block() for finding in unexpected]
     lists = {
         "Also unexpected": report.unexpected[len(unexpected) :],
         "Wrong on special values alone, which may never reach the node of the model": report.special,
@@ -426,26 +397,21 @@ def for_terminal(report: RunReport) -> Document:
         "Inconsistent: the document allows each output, but variants differ": report.inconsistent,
         "Known inconsistencies": [each for each in expected if each.is_inconsistency],
     }
-    content += [Section(heading, view.overview(findings)) for heading, findings in lists.items() if findings]
+    tables = {heading: view.overview(findings) for heading, findings in lists.items() if findings}
     for name in view.targets:
-        own = [finding for finding in report.findings if finding.target == name]
-        tables = {f"Refused by {name}": view.refused(own)}
+        tables[f"Refused by {name}"] = view.refused(name)
         tables |= {view.heading(name, verdict): view.not_judged(name, verdict) for verdict in _NOT_JUDGED}
-        content += [Section(heading, table) for heading, table in tables.items() if table]
-    content += [view.view_of(finding).block() for finding in [*report.inconsistent, *expected] if report.in_full]
-    content += view.errors()
-    points = view.open_points()
-    content += [Section("Unspecified behaviour", points)] if points else []
-    content += [block for block in view.verdicts if block not in results]
-    following = next_step(report)
-    return Document("", "", head, content, [following] if following else [])
+    in_full = view.drawn([*report.inconsistent, *expected] if report.in_full else [])
+    tables["Unspecified behaviour"] = view.open_points()
+    sections = [Section(heading, table) for heading, table in tables.items() if table]
+    content = [*view.numbers(), *view.drawn(unexpected), *sections, *in_full, *view.errors(), *others]
+    return Document("", "", head, content, list(filter(None, [next_step(report)])))
 
 
 def for_markdown(report: RunReport) -> Document:
     """The report in Markdown, of at most :data:`MOST_BYTES` for each target unless everything is asked for."""
     view = RunView(report, Detail.MARKDOWN)
-    shortest = _markdown(view, 0)
-    left = MOST_BYTES * len(view.targets) - len(markdown.text(shortest).encode())
+    left = MOST_BYTES * len(view.targets) - len(markdown.text(_markdown(view, 0)).encode())
     return _markdown(view, left // max(1, len(view.targets)))
 
 
@@ -454,15 +420,17 @@ def _markdown(view: RunView, budget: int) -> Document:
     report, header = view.report, view.record.header
     targets: list[str | Span] = []
     for target in header.targets:
-        targets += ["; " if targets else "", Span(target.name, code=True), f" ({target.software(numpy=True)})"]
-    documents = ", ".join(header.profile) or "no document"
-    head = [*view.verdicts, Paragraph([f"Tested: {report.tested} on ", *targets, f", by {documents}."])]
-    content = view.numbers
+        targets += ["; " if targets else "", code(target.name), f" ({target.software(numpy=True)})"]
+    results, others = view.verdicts()
+    tested = [f"Tested: {report.tested} on ", *targets, f", by {', '.join(header.profile) or 'no document'}."]
+    content = view.numbers()
     if not report.cases:
-        words = f"Cases are counted. {EVERYTHING} lists them, and draws every example in full: here, long lines and large drawings "
-        content.append(Paragraph(f"{words}are cut off, which three dots say."))
+        words = (
+            f"Cases are counted. {EVERYTHING} lists them, and draws every example in full: here, long lines and large "
+        )
+        content.append(Paragraph(f"{words}drawings are cut off, which three dots say."))
     for name in view.targets:
-        defects, inconsistent, refused = view.faults[name]
+        defects, inconsistent, refused = view.faults(name)
         drawn, left = _drawn(view, defects, budget)
         none = Paragraph(_texts()["no_faults"])
         content.append(
@@ -470,25 +438,23 @@ def _markdown(view: RunView, budget: int) -> Document:
         )
         if inconsistent:
             drawn, left = _drawn(view, inconsistent, left)
-            overview = view.overview(inconsistent, len(drawn))
-            content.append(
-                Section(f"Inconsistencies of {name}", [Paragraph(_texts()["inconsistent"]), *overview, *drawn])
-            )
-        own = [finding for finding in report.findings if finding.target == name]
-        if reasons := view.refused(own):
+            overview = [Paragraph(_texts()["inconsistent"]), *view.overview(inconsistent, len(drawn))]
+            content.append(Section(f"Inconsistencies of {name}", [*overview, *drawn]))
+        if reasons := view.refused(name):
             drawn = _drawn(view, refused, left)[0] if report.cases else []
             content.append(Section(f"Refused by {name}", [Paragraph(_texts()["refused"]), *reasons, *drawn]))
         for verdict in _NOT_JUDGED:
             if reasons := view.not_judged(name, verdict):
                 content.append(Section(view.heading(name, verdict), reasons))
-    content += [Section("By document", view.by_document)] if len(header.profile) > 1 else []
+    content += [Section("By document", view.by_document())] if len(header.profile) > 1 else []
     content += [*view.errors(), *view.clauses()]
     if points := view.open_points():
         content.append(Folded("Behaviour observed where the documents leave a point open", points))
     judged = Paragraph("The interpretations by which results were judged:")
-    content.append(Folded("Environment and settings", [Facts(list(environment(header))), judged, *view.policies]))
+    setting = [Facts(list(environment(header))), judged, view.policies()]
     title = f"MaxPool on {shortened(', '.join(view.targets), 300)}"
-    return Document("", title, head, content)
+    head = [*results, *others, Paragraph(tested)]
+    return Document("", title, head, [*content, Folded("Environment and settings", setting)])
 
 
 def _drawn(view: RunView, findings: Sequence[Finding], budget: int) -> tuple[list[Block], int]:
@@ -508,99 +474,80 @@ def _drawn(view: RunView, findings: Sequence[Finding], budget: int) -> tuple[lis
 def for_page(report: RunReport, detail: Detail = Detail.PAGE) -> Document:
     """The page of a run: everything, with filters."""
     view, header = RunView(report, detail), report.record.header
+    results, problems = view.verdicts()
     label, wrong = RunLabel(report.result[0]), report.compared - report.conforming
-    meaning = _texts()["meanings"][label.value]
-    outcome = f"{label.value}: {meaning} (exit code {int(report.exit_code)})."
+    outcome = f"{label.value}: {_texts()['meanings'][label.value]} (exit code {int(report.exit_code)})."
     outcome += f" {plural(wrong, 'compared execution')} {'does' if wrong == 1 else 'do'} not conform." if wrong else ""
-    others = [f"{report.totals[each]} {each.value}" for each in report.verdicts if each not in COMPARED]
     compared = f"{report.tested}: {report.compared} were compared with a document bit by bit"
-    facts: list[tuple[str, Inline]] = [
+    others = [f"{report.totals[each]} {each.value}" for each in report.verdicts if each not in COMPARED]
+    facts = [
         ("tested", "; ".join(target.about for target in header.targets)),
         ("with", ", ".join([compared, *others])),
         ("documents", ", ".join(header.profile)),
         ("date", header.started[:10]),
     ]
-    head = [*view.verdicts[:1], Paragraph(outcome), Facts(facts), *view.verdicts[1:]]
-    faults = [[finding for each in view.faults.values() for finding in each[number]] for number in range(3)]
-    defects, inconsistent, refused = ([view.view_of(finding) for finding in findings] for findings in faults)
-    order = Paragraph("What is new first, then by severity in the order above, then by the number of cases.")
-    none = Paragraph(_texts()["no_faults"])
-    overview = [order, *view.overview(faults[0], len(faults[0]))] if defects else [none]
+    faults = view.faults(*view.targets)
+    texts = _texts()
+    heads = [
+        [Paragraph(texts["order"]), *view.overview(faults[0], len(faults[0]))]
+        if faults[0]
+        else [Paragraph(texts["no_faults"])],
+        [Paragraph(texts["inconsistent"] if faults[1] else "None was observed.")],
+        [Paragraph(texts["refused"] if faults[2] else "Nothing that a document allows was refused.")],
+    ]
+    titles = (("Defects", "defects"), ("Inconsistencies", "inconsistencies"), ("Refused", "refused"))
+    wrong_parts = [
+        Section(title, [*above, *view.drawn(findings)], anchor, number=len(findings))
+        for (title, anchor), above, findings in zip(titles, heads, faults, strict=True)
+    ]
+    points = view.open_points() or [Paragraph("No execution touched a point that its document leaves open.")]
+    judged = Folded("The interpretations by which results were judged", [view.policies()])
     content: list[Block] = [
         Section("Summary by severity", _summary(view), "summary", "Summary"),
-        *filters([*defects, *inconsistent, *refused]),
-        Section("Defects", [*overview, *(each.block() for each in defects)], "defects", number=len(defects)),
-        Section(
-            "Inconsistencies",
-            [
-                Paragraph(_texts()["inconsistent"] if inconsistent else "None was observed."),
-                *(each.block() for each in inconsistent),
-            ],
-            "inconsistencies",
-            number=len(inconsistent),
-        ),
-        Section(
-            "Refused",
-            [
-                Paragraph(_texts()["refused"] if refused else "Nothing that a document allows was refused."),
-                *(each.block() for each in refused),
-            ],
-            "refused",
-            number=len(refused),
-        ),
+        *filters([view.view_of(finding) for findings in faults for finding in findings]),
+        *wrong_parts,
         Section("Not compared with a document", _not_compared(view), "not-tested", "Not compared"),
-        Section("Open points, and the interpretation observed", _points(view), "open-points", "Open points"),
+        Section(texts["points"], [Paragraph(texts["open_points"]), *points, judged], "open-points", "Open points"),
         Section("Conforming, by document and clause", view.conforming(), "conforming", "Conforming"),
-        Section("Environment, digests, command line", list(_setting(view)), "environment", "Environment"),
+        Section("Environment, digests, command line", _setting(view), "environment", "Environment"),
     ]
+    head = [*results, Paragraph(outcome), Facts(facts), *problems]
     return Document("MaxPool conformance", ", ".join(view.targets), head, content)
 
 
 def _summary(view: RunView) -> list[Block]:
     """The numbers, and what the words mean."""
-    balance = f"{view.report.balance}. A defect is one that is known, or results that are wrong in the same way."
     severities = [(severity.value, severity.meaning) for severity in view.report.severities]
-    by_document: list[Block] = [blocks.Heading(3, "By document, in numbers of executions"), *view.by_document]
-    if not severities:
-        by_document.insert(0, Paragraph("Every execution that was compared conforms."))
-    words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
-    return [*view.numbers, Paragraph(f"{balance} A case may be in several."), *by_document, words]
+    return [
+        *view.numbers(),
+        Paragraph(f"{view.report.balance}. {_texts()['balance' if severities else 'nothing_wrong']}"),
+        blocks.Heading(3, "By document, in numbers of executions"),
+        *view.by_document(),
+        Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])]),
+    ]
 
 
 def _not_compared(view: RunView) -> list[Block]:
     """What was not compared with a document, by verdict and reason."""
-    setting = Paragraph(
-        ["Executed were the targets above on one machine with the versions and options under ",
-         Span("Environment", href="#environment"), "; other releases, providers, devices, numbers of threads and options were not."]
-    )  # fmt: skip
-    result: list[Block] = [setting]
+    result: list[Block] = []
     for verdict in _NOT_JUDGED:
         for target in view.targets:
             if reasons := view.not_judged(target, verdict):
                 total = plural(view.report.counts[target][verdict], "execution")
                 result += [blocks.Heading(3, f"{view.heading(target, verdict)}: {total}"), *reasons]
-    if len(result) == 1:
-        result.append(Paragraph("Every case was executed and compared with its document."))
-    errors = view.errors()
-    heading = blocks.Heading(3, "Errors: executions that failed in a way that says nothing about the target")
-    return [*result, heading, *errors] if errors else result
+    result = result or [Paragraph("Every case was executed and compared with its document.")]
+    if errors := view.errors():
+        result += [blocks.Heading(3, _texts()["errors"]), *errors]
+    return [Paragraph(_texts()["setting"]), *result]
 
 
-def _points(view: RunView) -> list[Block]:
-    about = Paragraph(_texts()["open_points"])
-    none = Paragraph("No execution touched a point that its document leaves open.")
-    points = view.open_points() or [none]
-    return [about, *points, Folded("The interpretations by which results were judged", view.policies)]
-
-
-def _setting(view: RunView) -> Iterator[Block]:
-    yield Facts(list(environment(view.record.header)))
-    if command := view.record.header.command:
-        yield blocks.Command(shlex.join(command), "The command line of this run")
+def _setting(view: RunView) -> list[Block]:
+    header, words = view.record.header, "The record does not have the command line of the run."
+    command = [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
+    if command:
         words = "The command line is that of the run, which wrote the record; this page is made from the record."
-    else:
-        words = "The record does not have the command line of the run."
-    yield Paragraph(f"{words} Paths such as cases/ are those of the folder that the run was started in.")
+    paths = "Paths such as cases/ are those of the folder that the run was started in."
+    return [Facts(list(environment(header))), *command, Paragraph(f"{words} {paths}")]
 
 
 def write_text(report: RunReport, file: TextIO) -> None:

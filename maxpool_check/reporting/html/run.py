@@ -13,7 +13,7 @@ from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import write_page
 from maxpool_check.reporting.html.views import FindingView, Listing, filters
-from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
+from maxpool_check.reporting.provenance import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunLabel, RunReport
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural
