@@ -28,7 +28,7 @@ FOLDER = ROOT / "reports/defects"
 ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", "tract==0.23.9")
 """The runtimes whose answers an issue shows, as far as they can express the case."""
 
-_FILES = ("repro.py", "ISSUE.md", "model.onnx")
+_FILES = ("repro.py", "ISSUE.md", "model.onnx", "smallest.onnx", "other.onnx", "expected.npz", "run.mjs")
 
 
 @functools.cache
@@ -95,8 +95,8 @@ def reproduce(name: str, target: str) -> None:
         folder.mkdir(exist_ok=True)
         for file in _FILES:
             (folder / file).unlink(missing_ok=True)
-            # A script that builds its model needs no file.
-            if (new / file).is_file() and (file != "model.onnx" or file in (new / "repro.py").read_text()):
+            # A script of a function needs no model.
+            if (new / file).is_file() and (file in _FILES[:2] or file in (new / "repro.py").read_text()):
                 shutil.copyfile(new / file, folder / file)
         shutil.rmtree(new, ignore_errors=True)
 

@@ -23,7 +23,7 @@ from maxpool_check.commands.report import FORMATS
 from maxpool_check.commands.trace import FORMATS as TRACES
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
-from maxpool_check.reproducing.documents import address
+from maxpool_check.reproducing.wording import address
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import SPECIFICATIONS
 from tests.conftest import run_pytest

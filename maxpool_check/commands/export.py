@@ -9,8 +9,7 @@ from maxpool_check.commands import old_case_files as case_files
 from maxpool_check.commands import old_options as options
 from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.tensors import MOST_CELLS as MOST_CELLS_OF_CASES
-from maxpool_check.exporting import folder as export_folder
-from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export
+from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export, NotFree, check_folder, write_export
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
 from maxpool_check.exporting.vectors import export_vectors
 from maxpool_check.results.record import ExitCode
@@ -56,8 +55,8 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
     if not cases:
         return ExitCode.USAGE
     try:
-        earlier = export_folder.check_folder(folder, corpus.files)
-    except export_folder.NotFree as error:
+        earlier = check_folder(folder, corpus.files)
+    except NotFree as error:
         raise click.UsageError(str(error)) from error
     export = _FORMS[form](cases, largest)
     for reason, count in export.reasons.items():
@@ -66,7 +65,7 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
     if not export.cases:
         raise click.UsageError("nothing was exported: the form holds none of the selected cases")
     try:
-        export_folder.write_export(export, folder, earlier)
+        write_export(export, folder, earlier)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise

@@ -22,11 +22,9 @@ from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reproducing import bundle, others
-from maxpool_check.reproducing.bundle import Written
-from maxpool_check.reproducing.notes import DefectNote
-from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.script_runtime import CannotWrite
-from maxpool_check.reproducing.trial import NotReproduced
+from maxpool_check.reproducing.bundle import NotReproduced, Written
+from maxpool_check.reproducing.others import DefectNote
+from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
 from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import CaseRun, executions, run_case
@@ -186,8 +184,8 @@ def _note(defect: Defect, versions: DefectVersions) -> DefectNote:
     """What an issue says of a known defect."""
     upstream = defect.upstream
     return DefectNote(
-        defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), defect.documents,
-        versions.span(defect), upstream.issue if upstream is not None else None,
+        defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), versions.span(defect),
+        upstream.issue if upstream is not None else None,
         f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
     )  # fmt: skip
 

@@ -1,27 +1,46 @@
-"""An export: files for other programs, the manifest with their digests, and what was left out."""
+"""An export: files for other programs, the manifest with their digests, what was left out, and the folder of all that."""
 
 import hashlib
+import json
 import math
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
+from maxpool_check.files import named, read_regular
+from maxpool_check.judging.acceptance import AcceptedResult, OpenValue
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.clauses import edition_name, editions
+from maxpool_check.specifications.specification import Refused
 
 MANIFEST, MANIFEST_SCHEMA = "manifest.json", "maxpool-check/export/1"
 
 MOST_CELLS = 2**17
 """The most cells of an X or Y that is exported, unless the user sets another limit: a file in text has to hold them."""
 
+_MOST_BYTES = 2**28
 
-@dataclass(frozen=True, order=True)
-class LeftOutCase:
+FLAGS: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("flags.yaml").read_bytes())
+"""What is special about a test, in words that a file explains once, in the order of a test."""
+
+
+class NotFree(Exception):
+    """A folder that an export cannot be written to without a loss; the message says why and what to do."""
+
+
+class LeftOutCase(NamedTuple):
     """A case that is not exported, in all variants or (``variant``) in one, and why."""
 
     case: str
@@ -29,8 +48,7 @@ class LeftOutCase:
     why: str
 
 
-@dataclass(frozen=True)
-class LeftOutCount:
+class LeftOutCount(NamedTuple):
     """How many cases are left out for a reason: ``whole``, in all variants; ``partly``, while another variant is exported."""
 
     whole: int
@@ -53,18 +71,21 @@ class Export:
     limits: Mapping[str, Any]
 
     @property
-    def reasons(self) -> Mapping[str, "LeftOutCount"]:
+    def reasons(self) -> Mapping[str, LeftOutCount]:
         """How many cases are left out for each reason, the most frequent first; what differs from case to case is not told apart.
 
         Each case counts once: for the first of its reasons.
         """
         first: dict[str, str] = {}
-        for each in sorted(self.left_out, key=lambda each: (each.case, each.variant or "", each.why)):
+        for each in self._sorted_left_out():
             first.setdefault(each.case, each.why.partition(": ")[0])
         whole = Counter(why for case, why in first.items() if case not in self.cases)
         partly = Counter(why for case, why in first.items() if case in self.cases)
         order = sorted({*first.values()}, key=lambda why: (-whole[why], -partly[why], why))
         return {why: LeftOutCount(whole[why], partly[why]) for why in order}
+
+    def _sorted_left_out(self) -> list[LeftOutCase]:
+        return sorted(self.left_out, key=lambda each: (each.case, each.variant or "", each.why))
 
     def manifest(self) -> bytes:
         """The manifest: digests of every file and case, the versions, what was left out."""
@@ -77,8 +98,7 @@ class Export:
             "files": {path: hashlib.sha256(content).hexdigest() for path, content in sorted(self.files.items())},
             "cases": dict(sorted(self.cases.items())),
             "left_out": [
-                {"case": each.case, **({"variant": each.variant} if each.variant else {}), "why": each.why}
-                for each in sorted(self.left_out, key=lambda each: (each.case, each.variant or "", each.why))
+                {key: value for key, value in each._asdict().items() if value} for each in self._sorted_left_out()
             ],
         }
         return (inert.dumps(data, indent=1) + "\n").encode()
@@ -86,13 +106,11 @@ class Export:
 
 def document_data(name: str) -> dict[str, str]:
     """A document as plain data, with the edition that was read."""
-    document = specification(name)
+    document, edition = specification(name), editions().get(name)
     data = {"name": name, "title": document.title, "layout": document.layout.value}
-    edition = editions().get(name)
     if edition is not None:
         data["edition"] = f"{edition_name(name)}: {edition.title}"
-        if edition.sha256:
-            data["sha256"] = edition.sha256
+        data |= {"sha256": edition.sha256} if edition.sha256 else {}
     return data
 
 
@@ -102,3 +120,97 @@ def too_large(case: Case, most_cells: int) -> str | None:
     if isinstance(case.resolved, Pooling):
         cells = max(cells, math.prod(case.entering.shape[:2]) * math.prod(case.resolved.output_sizes))
     return None if cells <= most_cells else f"a tensor of more than {most_cells} cells (--largest): it has {cells}"
+
+
+def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> list[str]:
+    """The flags of a test in order, by its right outputs."""
+    X = case.X.tensor()
+    holds = {
+        "FloatAttribute": _has_float(case.attributes),
+        "Graph": not case.context.is_alone,
+        "NoCells": not X.size,
+        "NaN": is_float(X.dtype) and bool((X != X).any()),
+    }
+    if isinstance(oracle, Refused):
+        holds |= {"NoMeaning": oracle.is_open, "Invalid": not oracle.is_open}
+    else:
+        named_others = [(name, output.others) for result in results for name, output in result.outputs.items()]
+        cells = [(name, values) for name, others in named_others for values in others.values()]
+        no_ties = {OpenValue.ANY, OpenValue.NO_CELL}
+        holds |= {
+            "MayBeRefused": bool(oracle.pooling.refusable),
+            "LargePads": oracle.pooling.has_large_pads,
+            "UndefinedCells": any(each.has_undefined for each in oracle.alternatives),
+            "EmptyWindow": any(each.has_empty for each in oracle.alternatives),
+            "OpenWindows": len(results) > 1,
+            "OpenNaN": oracle.nan_is_open,
+            "IndexOfNaN": any(OpenValue.NO_CELL in values for _, values in cells),
+            "OpenZeroSign": any(
+                not isinstance(value, OpenValue) and value == 0
+                for name, values in cells
+                if name == "Y"
+                for value in values
+            ),
+            "OpenTie": not oracle.nan_is_open
+            and any(no_ties.isdisjoint(values) for name, values in cells if name == "Indices"),
+        }
+    return [flag for flag in FLAGS if holds.get(flag)]
+
+
+def _has_float(value: Any) -> bool:
+    """Whether attributes hold a float that JSON writes as one, but that is an integer."""
+    if isinstance(value, (Mapping, list, tuple)):
+        return any(map(_has_float, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, float) and value.is_integer()
+
+
+def check_folder(folder: Path, inputs: Iterable[Path]) -> list[Path]:
+    """What is at the top of a folder that holds an earlier export, to be replaced.
+
+    Raises :class:`NotFree` if it holds something else, also a file of the export that was changed, or one of the ``inputs``.
+    Names at its top that begin with a dot, such as that of a repository, may be there.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotFree(f"{folder} is no folder; name another one")
+    for path in inputs:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise NotFree(f"{path} is read, and lies in {folder}, which is to be written; name another folder")
+    entries = [each for each in folder.iterdir() if not each.name.startswith(".")] if folder.exists() else []
+    if not entries:
+        return []
+    try:
+        manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
+        digests = dict(manifest["files"]) if manifest["schema"] == MANIFEST_SCHEMA else None
+    except (OSError, ValueError, KeyError, TypeError):
+        digests = None
+    if digests is None:
+        raise NotFree(f"{folder} is not empty and is no export of maxpool-check; name a new folder")
+    for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*")) if entry.name != MANIFEST):
+        digest = digests.get(file.relative_to(folder).as_posix())
+        if digest is None and (not file.is_dir() or file.is_symlink()):
+            raise NotFree(f"{file} is not of the export in {folder}; move it, or name a new folder")
+        if digest is not None and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            raise NotFree(f"{file} was changed after it was exported; move it, or name a new folder")
+    return entries
+
+
+def write_export(export: Export, folder: Path, earlier: Iterable[Path]) -> None:
+    """Write an export to a folder that was checked; what is ``earlier`` is removed when the new files are complete.
+
+    Raises ``OSError``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".maxpool-check-", dir=folder) as temporary:
+        new = Path(temporary)
+        for name, content in {**export.files, MANIFEST: export.manifest()}.items():
+            path = new / name
+            with named(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        for path in earlier:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        for path in sorted(new.iterdir()):
+            path.rename(folder / path.name)

@@ -4,7 +4,7 @@ A tensor is its dtype, its shape, and the bytes of its values in hexadecimal dig
 they lie in the memory of nearly every machine.
 """
 
-import json
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,18 +17,8 @@ from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.schema import GRAPH, read_schema
-from maxpool_check.exporting.export import Export, LeftOutCase, document_data, too_large
-from maxpool_check.exporting.flags import FLAGS, flags
-from maxpool_check.judging.acceptance import (
-    AcceptedOutput,
-    AcceptedResult,
-    CellValue,
-    NotListed,
-    OpenValue,
-    accepted_results,
-)
-from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.exporting.export import FLAGS, Export, LeftOutCase, document_data, flags, too_large
+from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
 from maxpool_check.reference.dtypes import NAMES, is_float
 from maxpool_check.specifications.specification import Refused
 
@@ -59,42 +49,41 @@ def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
 
     Cases are left out whose X or Y has more than ``most_cells`` cells, or whose right outputs are no list for each cell.
     """
-    lines: dict[str, dict[str, list[str]]] = {}
-    tests: dict[str, dict[str, Any]] = {}
+    groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    exported: dict[str, dict[str, Any]] = {}
     left_out = []
-    used: dict[str, set[str]] = {}
     for case in cases:
         try:
             test = vector(case, most_cells)
         except NotListed as error:
             left_out.append(LeftOutCase(case.id, None, str(error)))
             continue
-        policies = json.dumps(case.policies.names())
-        lines.setdefault(case.spec, {}).setdefault(policies, []).append(_text(test))
-        used.setdefault(case.spec, set()).update(test["flags"])
-        tests[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
-    files = {f"{spec}.json": _file(spec, groups, used[spec]).encode() for spec, groups in sorted(lines.items())}
-    return Export(FORMAT, files, tests, tuple(left_out), tuple(sorted(lines)), {"not_held": list(NOT_HELD)})
+        groups.setdefault(case.spec, {}).setdefault(_text(case.policies.names()), []).append(test)
+        exported[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
+    files = {f"{spec}.json": _file(spec, groups[spec]).encode() for spec in sorted(groups)}
+    return Export(FORMAT, files, exported, left_out, sorted(groups), {"not_held": list(NOT_HELD)})
 
 
 def _text(value: object) -> str:
     return inert.dumps(value, separators=(",", ":"))
 
 
-def _file(spec: str, groups: dict[str, list[str]], used: set[str]) -> str:
+def _file(spec: str, groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The text of a file: a line for each test, so that a program can read them one by one."""
+    tests = list(itertools.chain(*groups.values()))
+    used = {flag for test in tests for flag in test["flags"]}
     header = {
         "schema": SCHEMA,
         "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
         "document": document_data(spec),
-        "numberOfTests": sum(map(len, groups.values())),
+        "numberOfTests": len(tests),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
     }
-    written = [
-        f'{{"policies":{_text(json.loads(policies))},"tests":[\n' + ",\n".join(tests) + "\n]}"
-        for policies, tests in groups.items()
-    ]
     beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
+    written = [
+        f'{{"policies":{policies},"tests":[\n' + ",\n".join(map(_text, each)) + "\n]}"
+        for policies, each in groups.items()
+    ]
     return "{" + beginning + '"testGroups":[\n' + ",\n".join(written) + "\n]}\n"
 
 
@@ -102,33 +91,24 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
     """A case as a test: plain data, its keys in the order of the file. Raises :class:`NotListed`."""
     if reason := too_large(case, most_cells):
         raise NotListed(reason)
-    oracle = case.oracle()
-    results = accepted_results(oracle) if isinstance(oracle, GraphOracle) else []
-    outputs = [*case.outputs, *case.context.side_outputs]
-    graph = graph_fields(case, {})
+    oracle, refusal = case.oracle(), None
+    if isinstance(oracle, Refused):
+        results, is_open = [], oracle.is_open
+        refusal = {"reason": oracle.reason.value, "message": oracle.message, "clause": oracle.clause}
+    else:
+        # As the judge does with a refusal.
+        results, is_open = accepted_results(oracle), bool(oracle.pooling.refusable or oracle.has_undefined)
+    outputs, graph = [*case.outputs, *case.context.side_outputs], graph_fields(case, {})
     fields = {
         "id": case.id, "sha256": case.sha256, "title": case.title, "covers": list(case.covers), "tags": list(case.tags),
-        "flags": flags(case, oracle, results), "result": _verdict(oracle), "refusal": _refusal(oracle),
-        "provenance": dict(case.provenance), "attributes": _plain(case.attributes),
+        "flags": flags(case, oracle, results), "result": "acceptable" if is_open else "invalid" if refusal else "valid",
+        "refusal": refusal, "provenance": dict(case.provenance), "attributes": _plain(case.attributes),
         "opset": graph.get("opset"), "graph": _plain(graph.get("graph")), "initializer": "input" in graph or None,
         "inputs": {"X": tensor_data(case.X.tensor())}, "outputs": outputs,
         "results": [_result(result, outputs) for result in results],
     }  # fmt: skip
     needed = ("attributes", "flags", "results")
     return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}
-
-
-def _refusal(oracle: Oracle | Refused) -> dict[str, str] | None:
-    if not isinstance(oracle, Refused):
-        return None
-    return {"reason": oracle.reason.value, "message": oracle.message, "clause": oracle.clause}
-
-
-def _verdict(oracle: Oracle | Refused) -> str:
-    if isinstance(oracle, Refused):
-        return "acceptable" if oracle.is_open else "invalid"
-    # As the judge does with a refusal.
-    return "acceptable" if oracle.pooling.refusable or oracle.has_undefined else "valid"
 
 
 def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
@@ -149,14 +129,13 @@ def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _output(output: AcceptedOutput) -> dict[str, Any]:
-    also = [[at, _value(value)] for at, values in sorted(output.others.items()) for value in values]
+    of_open = {OpenValue.ANY: None, OpenValue.NO_CELL: _NO_CELL}
+    also = [
+        [at, of_open[value] if isinstance(value, OpenValue) else _hex(_usual_nan(value))]
+        for at, values in sorted(output.others.items())
+        for value in values
+    ]
     return {**tensor_data(_usual_nan(output.tensor)), **({"also": also} if also else {})}
-
-
-def _value(value: CellValue) -> str | None:
-    if isinstance(value, OpenValue):
-        return None if value is OpenValue.ANY else _NO_CELL
-    return _hex(_usual_nan(value))
 
 
 def _usual_nan(values: np.ndarray | np.generic) -> np.ndarray:

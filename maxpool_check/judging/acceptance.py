@@ -67,16 +67,18 @@ class NotListed(ValueError):
     """The right outputs of a case are no list of values for each cell; the message says why."""
 
 
-def accepted_results(oracle: GraphOracle, most_values: int = MOST_VALUES) -> list[AcceptedResult]:
+def accepted_results(
+    oracle: GraphOracle, most_values: int = MOST_VALUES, *, independent: bool = False
+) -> list[AcceptedResult]:
     """The results that the judge accepts, one for each interpretation of the windows; outputs must be of one of them.
 
     Raises :class:`NotListed` where the cells of an output depend on each other, or have more right values than
-    ``most_values`` together.
+    ``most_values`` together. ``independent``: cells that depend on each other are listed as if they did not.
     """
     results = []
     for each in oracle.graphs:
         if each.moves:
-            results.append(_moved(each, most_values))
+            results.append(_moved(each, most_values, independent=independent))
         else:
             results += [accepted_result(alternative, most_values) for alternative in each.alternatives]
     return [
@@ -95,9 +97,9 @@ def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, Accep
     return [{**sides, BEHIND: result.outputs["Y"]} for result in behind]
 
 
-def _moved(oracle: GraphOracle, most_values: int) -> AcceptedResult:
+def _moved(oracle: GraphOracle, most_values: int, *, independent: bool) -> AcceptedResult:
     """The result of a graph whose nodes behind MaxPool move the cells of its Y."""
-    if oracle.nan_is_open:
+    if oracle.nan_is_open and not independent:
         raise NotListed(
             "the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN"
         )

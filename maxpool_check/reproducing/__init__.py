@@ -1,1 +1,1 @@
-"""How others can see it: a script, a model, test data and the text of an issue, tried before they are written."""
+"""One divergence for others: a script, its model and its data, and the text of an issue; tried before they are written."""

@@ -3,45 +3,52 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.exporting.onnx_testdata import files_of_test
-from maxpool_check.graphs.model import maxpool_model
-from maxpool_check.graphs.operators import NEWEST
-from maxpool_check.reproducing.expectation import expected_values
-from maxpool_check.reproducing.header import MARK
+from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, planned_models
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reproducing.issue import issue
-from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
+from maxpool_check.reproducing.others import DefectNote, OtherAnswer
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.titles import composed_title
-from maxpool_check.reproducing.trial import Trial, try_script
-from maxpool_check.reproducing.writing import write_script
-from maxpool_check.specifications.roles import NotExpressible
-from maxpool_check.targets.languages import LANGUAGES
+from maxpool_check.reproducing.script import MARK, Script, write_script
+from maxpool_check.reproducing.wording import title_of
+from maxpool_check.results.variants import Variant
+from maxpool_check.targets import environments, npm_environments
+from maxpool_check.targets.launching import without_stack_frames
 from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.translation import translate
+
+SECONDS = 300.0
+"""How long a script may take, in seconds, besides the time limit of the target."""
 
 _FILES = {
-    "repro.py",
-    "model.onnx",
-    "test_data_set_0",
-    "case.yaml",
-    "ISSUE.md",
-    "__pycache__",
-    "run.mjs",
-    "node_modules",
-    "package.json",
-    "package-lock.json",
-}
+    "repro.py", "model.onnx", "smallest.onnx", "other.onnx", "expected.npz", "test_data_set_0", "case.yaml", "ISSUE.md",
+    "__pycache__", "run.mjs", "node_modules", "package.json", "package-lock.json",
+}  # fmt: skip
 
 _COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 
-class Written(NamedTuple):
+class NotReproduced(RuntimeError):
+    """The script, in a clean environment, does not show the fault."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A script that was run: what it printed to stdout and to stderr, without stack frames, and where it ran, in words."""
+
+    stdout: str
+    stderr: str
+    environment: str
+
+
+@dataclass(frozen=True)
+class Written:
     """The files, by their names in the folder, the title of the issue, and the trial of the script."""
 
     files: list[str]
@@ -54,8 +61,8 @@ def is_free(folder: Path) -> bool:
     if not folder.is_dir():
         return not folder.exists()
     names = {path.name for path in folder.iterdir()}
-    script_path = folder / "repro.py"
-    text = script_path.read_text(encoding="utf-8", errors="replace") if script_path.is_file() else ""
+    script = folder / "repro.py"
+    text = script.read_text(encoding="utf-8", errors="replace") if script.is_file() else ""
     others = [name for name in names - _FILES if f"from {name.removesuffix('.py')} import" not in text]
     return not names or (MARK in text and not others)
 
@@ -72,62 +79,51 @@ def write(
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 (a link is not followed)
     folder.parent.mkdir(parents=True, exist_ok=True)
     profile, seconds = session.profile, session.target.seconds
-    tool = profile.name.tool
-    title = defect.title if defect is not None else composed_title(reproduced, tool.name if tool is not None else None)
+    title = defect.title if defect is not None else title_of(reproduced, profile.name.tool)
     script = write_script(reproduced, profile, title, seconds)
     with tempfile.TemporaryDirectory(
         prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
     ) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
-        (new / "repro.py").write_text(script.text, encoding="utf-8")
-        for name, path in script.runtime.files.items():
-            shutil.copyfile(path, new / name)
-        _write_test_data(reproduced, new)
-        (new / "case.yaml").write_text(case_file(reproduced.case_run.case, about), encoding="utf-8")
+        files = {
+            "repro.py": script.text.encode(),
+            **script.files,
+            **script.runtime.contents(),
+            **_test_data(reproduced, script),
+        }
+        files["case.yaml"] = case_file(reproduced.case_run.case, about).encode()
+        for name, content in files.items():
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_bytes(content)
         shutil.copytree(new, tried)
-        trial = try_script(tried, script.runtime, script.requirements, seconds if reproduced.dies else 0)
+        trial = try_script(tried, script, seconds if reproduced.dies else 0)
         # With what the runtime warns of, but without colors and the folders of this machine.
         printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
         output = _COLORS.sub("", printed).replace(f"{tried}{os.sep}", "")
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return Written(files, title, trial)
+    return Written(sorted([*files, "ISSUE.md"]), title, trial)
 
 
-def _write_test_data(reproduced: Reproduced, folder: Path) -> None:
-    """Write a test for ONNX's backend test runner, if there is an ONNX model that means the same.
+def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
+    """A test for ONNX's backend test runner, if there is an ONNX model that means the same.
 
     A graph that must be refused has no outputs to compare.
     """
-    model = reproduced.request.model or _translated(reproduced)
-    if model is None:
-        return
-    request, values = reproduced.request, expected_values(reproduced)
-    outputs = {name: values[name] for name in request.outputs} if values else {}
-    (folder / "test_data_set_0").mkdir()
-    for name, content in files_of_test(model, request.inputs, outputs).items():
-        (folder / name).write_bytes(content)
-
-
-def _translated(reproduced: Reproduced) -> bytes | None:
-    """The model of a request that has none: of the same X and outputs, or None."""
-    request, case = reproduced.request, reproduced.case_run.case
-    attributes = request.attributes
-    if reproduced.speaks in LANGUAGES:
-        try:
-            graph = translate(
-                case.specification, case.attributes, case.X.dtype.name, case.X.shape, case.resolved,
-                indices=reproduced.variant.has_indices,
-            )  # fmt: skip
-        except NotExpressible:
-            return None
-        attributes = graph.attributes
-        if reproduced.numbering is not None or graph.shape != request.X.shape or reproduced.layout is not graph.target:
-            return None
-    return maxpool_model(NEWEST, attributes, request.X.dtype.name, request.X.shape, request.outputs)
+    request, oracle = reproduced.request, reproduced.oracle
+    expected = {name: output.reference for name, output in script.expected[0].items()} if script.expected else {}
+    if not request.model:
+        (each,) = planned_models(reproduced.case_run.case, [Variant(reproduced.variant.outputs)])
+        if each.not_executed is not None:
+            return {}
+        planned = each.parts[0]
+        request, outputs = planned.request, oracle.expected if isinstance(oracle, GraphOracle) else {}
+        expected = {name: arranged(planned, name, output) for name, output in outputs.items()}
+    return files_of_test(
+        request.model, request.inputs, {name: expected[name] for name in request.outputs if name in expected}
+    )
 
 
 def _move(new: Path, folder: Path, old: Path) -> None:
@@ -140,3 +136,39 @@ def _move(new: Path, folder: Path, old: Path) -> None:
         if old.exists():
             old.rename(folder)
         raise
+
+
+def try_script(folder: Path, script: Script, seconds: float) -> Trial:
+    """Run ``repro.py`` of a folder with its requirements and nothing else, before anybody else does.
+
+    Raises :class:`NotReproduced`, and ``CannotMake``.
+    """
+    runtime, seconds = script.runtime, SECONDS + seconds
+    environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
+    python, tried_with = sys.executable, "the environment of maxpool-check"
+    if runtime.requires:
+        if runtime.interpreter is not None:
+            python, tried_with = runtime.interpreter, f"the environment of {runtime.interpreter}"
+        else:
+            python = str(environments.holding(script.requirements))
+            tried_with = f"a clean environment with {', '.join(script.requirements)}"
+        if runtime.npm_package is not None:
+            name, _, version = runtime.npm_package.rpartition("@")
+            made = npm_environments.environment(name, version, offline=environments.wheel_source().offline)
+            (folder / "node_modules").symlink_to(made / "node_modules")
+            tried_with += f" and {runtime.npm_package} of npm"
+        for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
+            environment.pop(name, None)
+        environment["PYTHONNOUSERSITE"] = "1"
+    try:
+        done = subprocess.run(
+            [python, "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
+            timeout=seconds, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise NotReproduced(f"the script did not end within {seconds:g} s in {tried_with}") from error
+    if done.returncode != 1 or not done.stdout.strip():
+        printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
+        raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
+    return Trial(without_stack_frames(done.stdout), without_stack_frames(done.stderr), tried_with)

@@ -1,31 +1,55 @@
-"""The text of an issue, as the maintainers of the project ask for it."""
+"""The text of an issue, as the maintainers of the project ask for it: ``forms.yaml``."""
 
-from collections.abc import Iterable, Sequence
+import platform
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
-from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
-from maxpool_check.reproducing.documents import Rule, linked, rule_of
-from maxpool_check.reproducing.expectation import expectation
-from maxpool_check.reproducing.forms import form_of
-from maxpool_check.reproducing.inconsistency import words_of
-from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
-from maxpool_check.reproducing.others import words
+import numpy as np
+import onnx
+import onnx.printer
+import yaml
+
+from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
+from maxpool_check.reporting.markup import bullets, clipped, escaped, fenced, joined, table
+from maxpool_check.reproducing.expectation import ExpectedOutput, is_signed
+from maxpool_check.reproducing.others import DefectNote, OtherAnswer, words
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
-from maxpool_check.reproducing.sections import IssueText
-from maxpool_check.reproducing.tables import compared, grid
-from maxpool_check.reproducing.titles import operator_of, sentence_of
-from maxpool_check.reproducing.writing import Script
-from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
-from maxpool_check.results.record import Verdict
+from maxpool_check.reproducing.runtimes import TEMPLATES, variation_of
+from maxpool_check.reproducing.script import Script
+from maxpool_check.reproducing.wording import linked, operator_of, rule_of, sentence_of
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.specification import Refused
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
-_STEPS = (
-    "`uv run repro.py` tests the release that the script pins. To test a build, or to bisect, install it and run "
-    "`python repro.py`: the exit code is 1 while the defect is there, 0 once it is fixed, and 125 if that cannot be told, as "
-    "`git bisect run` expects."
-)
+_MOST_IN_GRID, _MOST_ROWS = 256, 12
+"""The most cells of a tensor that is shown as a whole, and the most that are compared in a table."""
+
+_OF_NO_DOCUMENT = "The document does not define what a NaN gives, but no rule for NaN gives all of these values"
+"""In place of a rule of SONNX, of a case of another document."""
+
+_MOST_LINES = 40
+"""The most lines of a model."""
+
+
+@cache
+def _forms() -> dict[str, Any]:
+    path = Path(__file__).with_name("forms.yaml")
+    return dict(yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+def _form_of(profile: TargetProfile) -> dict[str, Any]:
+    """The form of the project that a defect of a target is reported to."""
+    name, forms = profile.name, _forms()
+    if name.tool is not None:
+        return dict(forms["tools"][name.tool.name])
+    if not name.is_released:
+        return {"name": profile.description.name, "sections": forms["plain"]}
+    return dict(forms["forms"][RUNTIMES[name.runtime].adapter.partition(".")[0]])
 
 
 def issue(
@@ -33,182 +57,111 @@ def issue(
     defect: DefectNote | None, also: Sequence[OtherAnswer],
 ) -> str:  # fmt: skip
     """The text of an issue; ``output`` is what the script printed, warnings of the runtime included."""
-    form = form_of(profile)
-    named = script.runtime.named if script.tool is None else f"{script.tool.title} {script.tool.version}"
-    rule = rule_of(reproduced, profile, escaped(form.name))
-    text = IssueText(
-        problem=joined([rule.about, _problem(reproduced, named, rule, script), _nodes(reproduced)]),
-        tables=_tensors(reproduced),
-        rule=_rule(reproduced, rule),
-        context=joined([_others(reproduced, named, also), _levels(reproduced), _cause(reproduced, defect), _versions(defect)]),
-        steps=_STEPS,
-        script=script.text,
-        output=output,
-        requirements=script.requirements,
-    )  # fmt: skip
-    sections = form.sections(text, profile)
-    return joined([f"# {form.prefix}{escaped(title)}", *(f"### {name}\n\n{body}" for name, body in sections)]) + "\n"
+    form, target = _form_of(profile), profile.description
+    known = {**_known(reproduced, profile, script), "project": form["name"], "defect": defect, "also": also}
+    said = TEMPLATES.get_template("issue.md.j2").make_module(known)
+    names = ("problem", "rule", "others", "context", "steps")
+    parts = {name: re.sub("\n{3,}", "\n\n", getattr(said, name)().strip()) for name in names}
+    version = platform.platform()
+    with suppress(OSError, KeyError):
+        system = f"{platform.system()} {platform.release().partition('-')[0]}"
+        version = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
+    parts |= {
+        "context": joined([parts["others"], parts["context"]]),
+        "model": _model(script),
+        "tables": _tensors(reproduced, script),
+        "script": fenced([script.text.rstrip()], "python"),
+        "output": fenced([output.rstrip()], ""),
+        "environment": bullets(map(escaped, [f"OS: {version}", f"Python: {target.python}", *script.requirements])),
+    }
+    fields = ("distribution", "version", "provider", "python", "numpy")
+    known = {
+        **parts, "description": joined(parts[name] for name in ("problem", "model", "tables", "rule", "context")),
+        "reproduction": joined([parts["steps"], parts["script"], "It prints:", parts["output"]]), "version": version,
+        "processor": platform.machine(), "system": {"Darwin": "Mac"}.get(platform.system(), platform.system()),
+        "takes_models": script.runtime.takes_models, "is_npm": script.runtime.npm_package is not None,
+        "provider": target.provider, "target": {name: escaped(str(getattr(target, name))) for name in fields},
+        "options": {name: escaped(str(value)) for name, value in target.session_options.items()},
+    }  # fmt: skip
+    sections = [
+        f"### {name}\n\n{TEMPLATES.from_string(text).render(known).strip()}" for name, text in form["sections"].items()
+    ]
+    return joined([f"# {form.get('prefix', '')}{escaped(title)}", *sections]) + "\n"
 
 
-def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> str:
-    """What happens, in a paragraph."""
-    outcome, oracle, subject = reproduced.outcome, reproduced.oracle, escaped(named)
-    what, document = _call(reproduced, script), escaped(rule.document.title)
-    if isinstance(oracle, Refused):
-        happens = f"{subject} {'executes' if reproduced.target.computes else 'accepts'} it"
-        if isinstance(outcome, (Crashed, TimedOut)):
-            happens = f"with {subject} {_death(outcome)}"
-        return (
-            f"{document} excludes {what}: {escaped(oracle.message)}. It should be refused with an error, but {happens}."
-        )
-    if reproduced.fault is not Fault.INCONSISTENT:
-        what += f" ({' and '.join(reproduced.variant.outputs)} requested)"
-    if isinstance(outcome, RefusedByTarget):
-        message = fenced([f"{outcome.status}: {outcome.message}".strip()], "")
-        return f"{subject} refuses {what}, which {document} allows:\n\n{message}"
-    if isinstance(outcome, (Crashed, TimedOut)):
-        return f"With {subject}, {_death(outcome)} when it executes {what}."
-    if reproduced.fault is Fault.INCONSISTENT:
-        first, second = words_of(reproduced.variant)
-        return (
-            f"{subject} gives two different results for {what}: {first}, and {second}. The result is to be a "
-            f"function of the input and the attributes alone, whatever {document} leaves open."
-        )
-    sentences = [sentence_of(kind, reproduced) for kind in reproduced.kinds]
-    happens = f"{subject} gives a wrong result for {what}"
-    if len(sentences) == 1:
-        return f"{happens}. {escaped(sentences[0])}."
-    return f"{happens}:\n\n{bullets(f'{escaped(each)}.' for each in sentences)}"
+def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> dict[str, Any]:
+    """What the template knows that says what is said in any issue."""
+    outcome, variant, kinds = reproduced.outcome, reproduced.variant, reproduced.kinds
+    case, subject = reproduced.case_run.case, script.runtime if script.tool is None else script.tool
+    document, own, says_so = rule_of(reproduced, profile)
+    mistakes = [DESCRIPTIONS[kind].hypothesis for kind in kinds]
+    broken = [kind for kind in kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
+    clauses = [DESCRIPTIONS[kind].clause for kind in broken]
+    if not case.spec.startswith("sonnx"):
+        clauses = [_OF_NO_DOCUMENT if clause.startswith("SONNX:") else clause for clause in clauses]
+    unoptimized = reproduced.case_run.judgements.get(Variant(variant.outputs, OPTIMIZATION_OFF))
+    return {
+        "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome, "outcome_is": type(outcome).__name__,
+        "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
+        "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
+        "document": document, "case_document": case.specification, "own": own, "says_so": says_so,
+        "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": list(dict.fromkeys(clauses)),
+        "is_of_graph": all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in broken),
+        "result": words(outcome, variant), "mistake": mistakes[0] if len(mistakes) == 1 else None,
+        "unoptimized": unoptimized.verdict.value if unoptimized and variant.variation is not OPTIMIZATION_OFF else "",
+        "files": [*script.files, *script.runtime.contents()],
+    }  # fmt: skip
 
 
-def _call(reproduced: Reproduced, script: Script) -> str:
-    """What is executed: the graph, the node with its attributes, or the call of a function."""
-    M, operator = reproduced.case_run.case.entering, operator_of(reproduced)
-    attributes = codes(f"{name}={value}" for name, value in reproduced.request.attributes.items())
-    on_input = f" on {M.dtype.name} of shape `{list(M.shape)}`"
-    if not script.runtime.takes_models:
-        return f"{code(f'{operator}({script.runtime.arguments})')}{on_input}"
-    node = f"`MaxPool`{f' with {attributes}' if attributes else ''}{on_input}"
-    return f"a graph of {operator}, {node}" if reproduced.is_graph else node
-
-
-def _death(outcome: Crashed | TimedOut) -> str:
-    if isinstance(outcome, TimedOut):
-        return f"there is no result within {outcome.seconds:g} s"
-    is_signal = outcome.how.startswith("killed")
-    return f"the process {'is ' if is_signal else ''}{escaped(outcome.how)}"
-
-
-def _nodes(reproduced: Reproduced) -> str:
-    context = reproduced.case_run.case.context
-    if context.is_alone:
+def _model(script: Script) -> str:
+    """The model that the script runs, as ONNX writes it."""
+    if "model.onnx" not in script.files:
         return ""
-    return joined([f"The graph, in operator set {context.opset}:", fenced(list(context.lines()), "")])
+    text = onnx.printer.to_text(onnx.load_from_string(script.files["model.onnx"]))
+    return joined(["The model:", fenced(clipped([text], _MOST_LINES, 400), "")])
 
 
-def _tensors(reproduced: Reproduced) -> str:
+def _tensors(reproduced: Reproduced, script: Script) -> str:
     """X, and the expected and actual outputs."""
-    X = reproduced.request.X
+    X, got = reproduced.request.X, reproduced.returned()
     blocks = [grid("X", X)]
     if isinstance(reproduced.oracle, Refused):
-        got = reproduced.returned()
         return joined([*blocks, *(grid(f"Got {name}", tensor) for name, tensor in got.items())])
     if reproduced.oracle.graph.context.before:
         blocks.append(grid("The tensor that enters MaxPool", reproduced.oracle.X))
     if reproduced.fault is Fault.INCONSISTENT:
-        first, second = words_of(reproduced.variant)
-        for words, variant in zip((first, second), reproduced.pair, strict=True):
+        for title, variant in zip(variation_of(reproduced.variant.variation)["words"], reproduced.pair, strict=True):
             outputs = reproduced.returned(variant)
-            blocks += [grid(words if words.startswith("Y") else f"Y, {words}", outputs["Y"])] if "Y" in outputs else []
+            blocks += [grid(title if title.startswith("Y") else f"Y, {title}", outputs["Y"])] if "Y" in outputs else []
         return joined(blocks)
     if not reproduced.target.computes:
-        return (
-            f"X has the dtype {X.dtype.name} and the shape `{list(X.shape)}`. {escaped(reproduced.judgement.message)}."
-        )
-    expected, got = expectation(reproduced), reproduced.returned()
-    is_signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
-    for name, value in expected.values.items():
-        blocks.append(compared(name, value, expected.allowed[name], got.get(name), is_signed=is_signed))
-    return joined(blocks)
-
-
-def _rule(reproduced: Reproduced, rule: Rule) -> str:
-    """The clauses that it rests on, with the document."""
-    oracle, document = reproduced.oracle, linked(rule.document)
-    if isinstance(oracle, Refused):
-        clause = escaped(oracle.clause).replace(escaped(rule.document.title), document)
-        return f"The rule: {escaped(oracle.message)} ({clause if document in clause else f'{clause}; {document}'})."
-    if reproduced.fault is Fault.INCONSISTENT:
-        return f"Document: {document}."
-    kinds = [kind for kind in reproduced.kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
-    clauses = dict.fromkeys(_clause(kind, reproduced) for kind in kinds)
-    allowed = f" A refusal would be right as well: {escaped(reproduced.refusable)}." if reproduced.refusable else ""
-    if reproduced.fault is Fault.REFUSED:
-        return f"{document} allows the graph: it meets all constraints on attributes, types and shapes."
-    if all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in kinds) or reproduced.dies:
-        # It is not for the document of an operator to say so.
-        return f"{'; '.join(map(escaped, clauses))}. The operator is that of {document}.{allowed}"
-    return f"The rule in short ({document}): {'; '.join(map(escaped, clauses))}.{_legend(clauses)}{allowed}"
-
-
-def _clause(kind: DivergenceKind, reproduced: Reproduced) -> str:
-    """The clause of a kind, without the rules of a document that the case is not of."""
-    clause = DESCRIPTIONS[kind].clause
-    if clause.startswith("SONNX:") and not reproduced.case_run.case.spec.startswith("sonnx"):
-        return "The document does not define what a NaN gives, but no rule for NaN gives all of these values"
-    return clause
-
-
-def _legend(clauses: Iterable[str]) -> str:
-    """What the letters of a formula are."""
-    if not any("ceil(n / s)" in clause or "n + b + e" in clause for clause in clauses):
-        return ""
-    return (
-        " Here n is the size of the input, o that of the output, k the kernel, s the stride, d the dilation, b and e the pads, "
-        "and K = (k - 1) * d + 1."
+        message = reproduced.case_run.judgements[reproduced.variant].message
+        return f"X has the dtype {X.dtype.name} and the shape `{list(X.shape)}`. {escaped(message)}."
+    signed = is_signed(reproduced)
+    return joined(
+        [*blocks, *(_compared(name, each, got.get(name), signed) for name, each in script.expected[0].items())]
     )
 
 
-def _others(reproduced: Reproduced, named: str, also: Sequence[OtherAnswer]) -> str:
-    if not also:
-        return ""
-    right = {True: "as expected", False: "not as expected", None: "the document does not decide"}
-    if reproduced.fault is Fault.INCONSISTENT:
-        own = " and ".join(words_of(reproduced.variant)) + " differ"
-    else:
-        own = words(reproduced.outcome, reproduced.variant)
-    mine = [escaped(named), code(own), right[False]]
-    rows = [[escaped(each.runtime), code(each.answer), right[each.is_right]] for each in also]
-    return joined(["The same input and attributes elsewhere:", table(["runtime", "result", ""], [mine, *rows])])
+def grid(name: str, tensor: np.ndarray) -> str:
+    """A tensor as numpy prints it; the beginning and the end of a large one."""
+    text = np.array2string(tensor, max_line_width=118, threshold=_MOST_IN_GRID, floatmode="unique", precision=17)
+    return joined([f"{name}, {tensor.dtype.name}, shape {list(tensor.shape)}:", fenced([text], "")])
 
 
-def _levels(reproduced: Reproduced) -> str:
-    """Whether a graph is right without optimization."""
-    variant = reproduced.variant
-    unoptimized = reproduced.case_run.judgements.get(Variant(variant.outputs, OPTIMIZATION_OFF))
-    if unoptimized is None or variant.variation is OPTIMIZATION_OFF:
-        return ""
-    is_right = unoptimized.verdict is Verdict.CONFORMS
-    return f"Without graph optimization (`ORT_DISABLE_ALL`) the outputs are {'right' if is_right else 'wrong, too'}."
-
-
-def _cause(reproduced: Reproduced, defect: DefectNote | None) -> str:
-    """The suspected cause: that of the catalogue, or a mistake with which the whole result can be computed."""
-    if defect is not None and defect.mechanism:
-        known = f"How this is known: {defect.established.strip()}" if defect.established else ""
-        return joined([f"Suspected cause: {defect.mechanism.strip()}", known])
-    proven = [DESCRIPTIONS[kind].hypothesis for kind in reproduced.kinds]
-    mistakes = [each for each in proven if each is not None]
-    if len(mistakes) != 1 or len(proven) != 1:
-        return ""
-    return f"Suspected cause: the result is, in every cell, that of {escaped(mistakes[0])}."
-
-
-def _versions(defect: DefectNote | None) -> str:
-    lines = []
-    if defect is not None and defect.versions:
-        lines.append(f"Versions that show it: {escaped(defect.versions)}.")
-    if defect is not None and defect.upstream_issue:
-        state = f" ({escaped(defect.upstream_state)})" if defect.upstream_state else ""
-        lines.append(f"Related: {link(defect.upstream_issue)}{state}.")
-    return " ".join(lines)
+def _compared(name: str, expected: ExpectedOutput, got: np.ndarray | None, signed: bool) -> str:
+    """The expected and the actual values of an output: all of a small one, the wrong ones of a large one."""
+    reference = expected.reference
+    if got is None or got.shape != reference.shape:
+        return joined([grid(f"Expected {name}", reference), *([grid(f"Got {name}", got)] if got is not None else [])])
+    right = expected.right(got, is_signed=signed)
+    rows = []
+    for at in map(tuple, np.argwhere(~right | (reference.size <= _MOST_ROWS))):
+        values = list(dict.fromkeys(str(each[at]) for each in expected.values))
+        allowed = "any" if expected.is_open[at] else " or ".join(values if len(values) <= 4 else [*values[:3], "..."])
+        cell = f"{name}[{', '.join(map(str, at))}]"
+        rows.append([cell, allowed, str(got[at]) if right[at] else f"**{got[at]!s}**"])
+    more = len(rows) - _MOST_ROWS
+    left_out = f"({more} more wrong cells of {reference.size})" if more > 0 else ""
+    dtype = "" if got.dtype == reference.dtype else f"{name} is {got.dtype.name}, expected {reference.dtype.name}."
+    return joined([dtype, table(["cell", "expected", "got"], rows[:_MOST_ROWS]), left_out])

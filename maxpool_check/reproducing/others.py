@@ -1,13 +1,14 @@
-"""What other runtimes return for the same case."""
+"""What is said of a defect besides its reproduction: its entry in a catalogue, and what other runtimes return."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 
+import numpy as np
+
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reproducing.notes import OtherAnswer
-from maxpool_check.reproducing.runtimes import TITLES
-from maxpool_check.reproducing.tables import flat_text
+from maxpool_check.reporting.markup import short
+from maxpool_check.reproducing.runtimes import title_of
 from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import Variant
@@ -18,8 +19,37 @@ from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 
-_MOST_CHARACTERS = 120
-"""The most characters of a message that are shown."""
+_MOST_CELLS = 12
+"""The most cells of an output that are shown on a line."""
+
+
+@dataclass(frozen=True)
+class DefectNote:
+    """A reviewed defect.
+
+    ``title`` is one sentence: operator, condition, effect. ``mechanism`` says what happens and why, ``established`` how that
+    was found out. ``versions`` are those that have it, in words. ``upstream_issue`` is the address of an issue about it, and
+    ``upstream_state`` its state.
+    """
+
+    title: str
+    mechanism: str = ""
+    established: str = ""
+    versions: str = ""
+    upstream_issue: str | None = None
+    upstream_state: str | None = None
+
+
+@dataclass(frozen=True)
+class OtherAnswer:
+    """What another runtime makes of the same case: its name and version, and its outputs, refusal or death in words.
+
+    ``is_right`` is None where the document does not decide.
+    """
+
+    runtime: str
+    answer: str
+    is_right: bool | None
 
 
 def installed(besides: TargetDescription) -> list[TargetName]:
@@ -42,42 +72,36 @@ def answers(
 
     Raises :class:`CannotStart` where one cannot be started, unless they are not ``required``.
     """
-    found: list[OtherAnswer] = []
+    plain, found = Variant(variant.outputs), []
     for target in targets:
         try:
-            found += _answer(case, variant, target, seconds)
+            with TargetSession(Target(target, seconds)) as session:
+                case_run = run_case(session, case, (plain,))
+                name, version = session.profile.name, session.profile.description.version
         except CannotStart:
             if required:
                 raise
+            continue
+        judgement = case_run.judgements.get(plain)
+        if judgement is None or judgement.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
+            continue
+        is_right = None if judgement.verdict is Verdict.UNDEFINED else judgement.verdict is Verdict.CONFORMS
+        label = title_of(name.runtime) if name.is_released and name.tool is None else name.text.partition("==")[0]
+        found.append(OtherAnswer(f"{label} {version}", words(case_run.results[plain].outcome, plain), is_right))
     return found
-
-
-def _answer(case: Case, variant: Variant, target: TargetName, seconds: float) -> Iterable[OtherAnswer]:
-    plain = Variant(variant.outputs)
-    with TargetSession(Target(target, seconds)) as session:
-        case_run = run_case(session, case, (plain,))
-        name = session.profile.name.text.partition("==")[0]
-        named = f"{TITLES.get(name, name)} {session.profile.description.version}"
-    judgement, outcome = case_run.judgements.get(plain), case_run.results[plain].outcome
-    if judgement is None or judgement.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
-        return []
-    return [OtherAnswer(named, words(outcome, plain), _is_right(judgement))]
 
 
 def words(outcome: Outcome, variant: Variant) -> str:
     """An outcome on one line."""
     match outcome:
         case Returned(outputs):
-            return "; ".join(f"{name} = {flat_text(outputs[name])}" for name in variant.outputs if name in outputs)
+            return "; ".join(f"{name} = {_flat(outputs[name])}" for name in variant.outputs if name in outputs)
         case Inferred(inferred):
             return "; ".join(f"{name} = {output}" for name, output in inferred.items())
         case Accepted():
             return "accepted"
         case RefusedByTarget(status, message):
-            first = message.strip().partition("\n")[0]
-            return (
-                f"refused: {status}: {first if len(first) <= _MOST_CHARACTERS else first[:_MOST_CHARACTERS] + ' ...'}"
-            )
+            return f"refused: {status}: {short(message.strip().partition(chr(10))[0], 120)}"
         case Crashed(how, _):
             return how
         case TimedOut(seconds):
@@ -86,5 +110,9 @@ def words(outcome: Outcome, variant: Variant) -> str:
             return "not executed"
 
 
-def _is_right(judgement: Judgement) -> bool | None:
-    return None if judgement.verdict is Verdict.UNDEFINED else judgement.verdict is Verdict.CONFORMS
+def _flat(tensor: np.ndarray) -> str:
+    """The values of a small tensor on one line; the shape of a large one."""
+    if tensor.size > _MOST_CELLS:
+        return f"{tensor.dtype.name}{list(tensor.shape)}"
+    values = ", ".join(map(str, tensor.reshape(-1))) or "no values"
+    return f"{values} (shape {list(tensor.shape)})"

@@ -1,61 +1,180 @@
-"""How a script runs a model, or calls a function, on each runtime, in the way its documentation does."""
+"""How a script runs MaxPool on a runtime, in the way its documentation does: the rows of ``runtimes.yaml``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
-from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, ScriptRuntime
-from maxpool_check.reproducing.scripts import (
-    deciders,
-    functions,
-    javascript,
-    litert,
-    onnx_compilers,
-    onnx_models,
-    openvino,
-    tensorflow,
-)
+import jinja2
+import yaml
+
+from maxpool_check.reporting import markup
+from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
+from maxpool_check.results.outcomes import Crashed, TimedOut
+from maxpool_check.results.variants import Variation
 from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.target import TargetProfile
 
-TITLES = {
-    "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "onnx-shape-inference": "onnx's shape inference", "onnx-checker": "onnx's checker",
-    "onnxruntime-symbolic": "ONNX Runtime's symbolic shape inference", "onnxruntime-load": "ONNX Runtime's inference at load",
-    "openvino-reshape": "OpenVINO's reshape", "torch-meta": "PyTorch's meta device", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
-    "tvm": "TVM",
-    "opencv": "OpenCV",
-    "iree": "IREE",
-    "tensorflow": "TensorFlow", "litert": "LiteRT",
-}  # fmt: skip
-"""How people call the runtimes whose names are others."""
+FOLDER = Path(__file__).with_name("templates")
 
-_SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
-    "onnxruntime": onnx_models.onnxruntime,
-    "javascript": javascript.onnxruntime,
-    "onnx": onnx_models.onnx_reference,
-    "opencv": onnx_models.opencv,
-    "tract": onnx_models.tract,
-    "tinygrad": onnx_compilers.tinygrad,
-    "tvm": onnx_compilers.tvm,
-    "openvino": openvino.openvino,
-    "torch": functions.torch,
-    "onnx.OnnxShapeInference": deciders.onnx_shape_inference,
-    "onnx.OnnxChecker": deciders.onnx_checker,
-    "onnxruntime.SymbolicInference": deciders.onnxruntime_symbolic,
-    "onnxruntime.LoadedModel": deciders.onnxruntime_load,
-    "openvino.ReshapedModel": deciders.openvino_reshape,
-    "torch.MetaFunction": deciders.torch_meta,
-    "jax": functions.jax,
-    "ncnn": functions.ncnn,
-    "iree": onnx_models.iree,
-    "tensorflow": tensorflow.tensorflow,
-    "litert": litert.litert,
-}
-"""By the adapter of a runtime."""
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(FOLDER), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    keep_trailing_newline=True,
+)  # fmt: skip
+TEMPLATES.filters |= {name: getattr(markup, name) for name in ("escaped", "code", "fenced", "link", "table")}
+"""Templates of Python and Markdown; what is foreign in Markdown goes through a filter, Python is made inert as a whole."""
+
+LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
+"""The levels of graph optimization of ONNX Runtime that all its releases have."""
 
 
-def released_runtime(script_call: ScriptCall) -> ScriptRuntime:
-    """How a script runs a request on a released runtime. Raises :class:`CannotWrite`."""
-    write = _SCRIPTS.get(RUNTIMES[script_call.profile.name.runtime].adapter)
-    if write is None:
+@dataclass(frozen=True)
+class ScriptRuntime:
+    """How a script runs MaxPool on one runtime, or rewrites a model with a tool: a row of ``runtimes.yaml``, filled in.
+
+    ``release`` is the version under test. ``requires`` are all requirements, none of a user's own kernel; ``interpreter`` is the
+    Python that has the runtime if there is no released version to install. ``npm_package`` must be installed beside the
+    script, ``NAME@VERSION``. ``files`` are the names of files that lie beside it, ``kernel`` is the user's own.
+    """
+
+    title: str
+    run: str
+    release: str = ""
+    requires: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    standard: tuple[str, ...] = ()
+    version: str = ""
+    parameters: str = "model, inputs"
+    smallest: Mapping[str, Any] = field(default_factory=dict)
+    smallest_axes: str = "1"
+    takes: tuple[str, ...] = ()
+    own_process: bool = False
+    files: tuple[str, ...] = ()
+    kernel: tuple[str, Path] | None = None
+    interpreter: str | None = None
+    npm_package: str | None = None
+
+    @property
+    def takes_models(self) -> bool:
+        """Whether it takes ONNX models, and not X and the arguments of a function."""
+        return self.parameters.startswith("model")
+
+    def contents(self) -> dict[str, bytes]:
+        """The files that lie beside the script."""
+        paths = {name: FOLDER / name for name in self.files} | dict([self.kernel] if self.kernel is not None else [])
+        return {name: path.read_bytes() for name, path in paths.items()}
+
+
+@cache
+def _table() -> dict[str, dict[str, dict[str, Any]]]:
+    path = Path(__file__).with_name("runtimes.yaml")
+    return dict(yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+def variation_of(variation: Variation | None) -> Mapping[str, Any]:
+    """The row of a variation, or of Y alone beside Y and Indices."""
+    return _table()["variations"]["outputs" if variation is None else variation.name]
+
+
+def title_of(runtime: str) -> str:
+    """How people call a runtime that is tested by its name in a target."""
+    adapter = RUNTIMES[runtime].adapter
+    is_first = next(name for name, row in RUNTIMES.items() if row.adapter == adapter) == runtime
+    return str(_table()["runtimes"][adapter]["title"]) if is_first else runtime
+
+
+def ends_of(reproduced: Reproduced) -> str:
+    """How the target's process ends that returns nothing: ``crash`` or ``hang``; empty otherwise."""
+    return {Crashed: "crash", TimedOut: "hang"}.get(type(reproduced.outcome), "")
+
+
+def runtime_of(
+    reproduced: Reproduced, profile: TargetProfile, outputs: tuple[str, ...], parameter: str, seconds: float
+) -> ScriptRuntime:
+    """How a script runs the request of a reproduction with these outputs on its target.
+
+    ``parameter`` is a further one of ``run``, as it is defined: ``level``, ``threads`` or ``times``, also with a default; a
+    runtime that does not take it does without. ``seconds`` is how long a program may take that hangs. Raises
+    :class:`CannotWrite`.
+    """
+    name, target, X = profile.name, profile.description, reproduced.request.X
+    if name.is_released:
+        row = _table()["runtimes"][RUNTIMES[name.runtime].adapter]
+    elif reproduced.is_graph:
+        raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
+    else:
+        row = _table()["kernels"]["function" if name.function is not None else "program"]
+    kernel, known_of_kernel = _kernel(reproduced, profile)
+    is_taken = parameter.partition("=")[0] in row.get("takes", ())
+    known = {
+        "target": target, "options": {key: value for key, value in name.options.items() if key != "python"},
+        "outputs": outputs, "has_indices": len(outputs) > 1, "is_graph": reproduced.is_graph, "seconds": f"{seconds:g}",
+        "X": X, "axes": max(X.ndim - 2, 0), "ends": ends_of(reproduced), "kernel": known_of_kernel,
+        "parameter": parameter.partition("=")[0] if is_taken else "",
+    }  # fmt: skip
+    runtime = _filled(row, known)
+    if is_taken:
+        runtime = replace(runtime, parameters=f"{runtime.parameters}, {parameter}")
+    if not name.is_released:
+        return replace(runtime, kernel=kernel)
+    distribution, release = target.distribution, target.version
+    if name.tool is not None:
+        distribution, _, release = str(target.session_options["runs_on"]).rpartition(" ")
+    is_npm = RUNTIMES[name.runtime].ecosystem == "npm"
+    needed = {"numpy": version("numpy") if target.numpy == "-" else target.numpy}
+    needed |= {"ml_dtypes": version("ml_dtypes")} if X.dtype.name == "bfloat16" else {}
+    needed |= {} if is_npm or release == "-" else {distribution: release}
+    return replace(
+        runtime, release=release, interpreter=name.options.get("python"), npm_package=f"{distribution}@{release}" if is_npm else None,
+        requires=(*runtime.requires, *(f"{each}=={number}" for each, number in needed.items())),
+    )  # fmt: skip
+
+
+def tool_of(profile: TargetProfile) -> ScriptRuntime | None:
+    """How a script rewrites a model with the tool of a ``transform:`` target, if it is one. Raises :class:`CannotWrite`."""
+    target, tool = profile.description, profile.name.tool
+    if tool is None:
+        return None
+    runs_on = str(target.session_options["runs_on"])
+    if tool.name == "onnxruntime" and runs_on.rpartition(" ")[2] != target.version:
         raise CannotWrite(
-            f"no script can be written for {script_call.profile.name}: it would have to build and compile a TFLite model"
+            f"no script can be written for {profile.name}: it needs ONNX Runtime {target.version} and {runs_on} in "
+            "one environment; name the same version of both"
         )
-    return write(script_call)
+    filled = _filled(_table()["tools"][tool.name], {"options": tool.options})
+    # Some releases install the ONNX Runtime that they need themselves, if it is missing.
+    used = {each: target.session_options.get(f"tool_{each}") for each in ("onnx", "onnx-ir", "onnxruntime")}
+    own = [f"{each}=={number}" for each, number in {**used, target.distribution: target.version}.items() if number]
+    return replace(filled, release=target.version, requires=(*filled.requires, *own))
+
+
+def _filled(row: Mapping[str, Any], known: Mapping[str, Any]) -> ScriptRuntime:
+    """A row whose texts are filled in. Raises :class:`CannotWrite`."""
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(filter(None, map(filled, value)))
+        return TEMPLATES.from_string(value).render(known).rstrip("\n") if isinstance(value, str) else value
+
+    known = {**known, "onnx": f"onnx=={version('onnx')}"}
+    if reason := filled(row.get("cannot", "")):
+        raise CannotWrite(f"no script can be written for {reason}")
+    known["takes_models"] = filled(row.get("parameters", "model")).startswith("model")
+    return ScriptRuntime(**{key: filled(value) for key, value in row.items() if key != "cannot"})
+
+
+def _kernel(reproduced: Reproduced, profile: TargetProfile) -> tuple[tuple[str, Path] | None, dict[str, Any]]:
+    """The file of a user's own kernel with its name beside the script, and what a row says of the kernel."""
+    name, spec = profile.name, reproduced.request.spec
+    if name.program is not None:
+        # What names a file is found from any folder.
+        words = [str(Path(word).absolute()) if "/" in word and Path(word).is_file() else word for word in name.program]
+        return None, {"label": Path(words[0]).name, "command": words, "spec": spec}
+    if name.function is None:
+        return None, {}
+    path, function = Path(name.function[0]).resolve(), name.function[1]
+    module = path.stem if path.stem.isidentifier() and path.stem != "repro" else "kernel"
+    known = {"label": f"{path.name}:{function}", "module": module, "function": function}
+    return (f"{module}.py", path), {**known, "spec": f", spec={spec!r}" if profile.takes_spec else ""}

@@ -20,7 +20,7 @@ network = pytest.mark.network
 MOST_LINES = 26
 """The most lines of code of a script, one whose Y and Indices are both wrong."""
 
-FILES = {"ISSUE.md", "case.yaml", "model.onnx", "repro.py", "test_data_set_0"}
+FILES = {"ISSUE.md", "case.yaml", "expected.npz", "model.onnx", "repro.py", "test_data_set_0"}
 
 
 def run_script(folder, *python, **changed):

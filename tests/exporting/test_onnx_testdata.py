@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from maxpool_check.exporting.names import safe_names
+from maxpool_check.exporting.onnx_testdata import safe_names
 from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from maxpool_check.exporting.flags import FLAGS
+from maxpool_check.exporting.export import FLAGS
 from maxpool_check.exporting.vectors import tensor_data, vector
 from maxpool_check.judging.judge import judge
 from maxpool_check.reference.dtypes import NUMPY

@@ -1,5 +1,6 @@
 """OpenVINO through its ONNX frontend, and the devices that this machine does not have."""
 
+import onnx
 import pytest
 
 from maxpool_check.targets.name import parse
@@ -79,11 +80,10 @@ def test_a_wrong_option_is_refused(cli, options, message):
     assert message in process.out
 
 
-def test_a_reproduction_builds_the_onnx_model(cli, tmp_path):
+def test_a_reproduction_reads_the_onnx_model(cli, tmp_path):
     target = tmp_path / "ceil"
     process = cli("repro", "documents/onnx-22:ceil-in-padding", "-t", FRONTEND, "-o", target, "-p", CASES)
     assert process.code == 0, process.err
-    script = (target / "repro.py").read_text()
-    assert "read_model" in script
-    assert 'opset_imports=[make_opsetid("", 22)]' in script
+    assert "read_model(model)" in (target / "repro.py").read_text()
+    assert [each.version for each in onnx.load(target / "model.onnx").opset_import] == [22]
     assert "### Framework\n\nONNX\n" in (target / "ISSUE.md").read_text()

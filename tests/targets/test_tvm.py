@@ -34,4 +34,4 @@ def test_a_reproduction_is_written_and_tried(cli, tmp_path):
     assert done.code == 0, done.out + done.err
     assert "repro.py exits with 1 in a clean environment" in done.out
     assert "### Actual behavior" in (tmp_path / "r/ISSUE.md").read_text()
-    assert 'tvm.compile(from_onnx(model), target="llvm")' in (tmp_path / "r/repro.py").read_text()
+    assert 'tvm.compile(from_onnx(onnx.load(model)), target="llvm")' in (tmp_path / "r/repro.py").read_text()

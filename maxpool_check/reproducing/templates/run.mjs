@@ -1,4 +1,4 @@
-// Runs an ONNX model with ONNX Runtime in Node.js: node run.mjs onnxruntime-web, with the model and its inputs on stdin.
+// Runs an ONNX model with ONNX Runtime in Node.js: node run.mjs onnxruntime-web model.onnx, with its inputs on stdin.
 import fs from "node:fs";
 
 const ort = await import(process.argv[2]);
@@ -10,13 +10,13 @@ const ARRAYS = {
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
 };
 
-const { model, level, inputs } = JSON.parse(fs.readFileSync(0));
+const { level, inputs } = JSON.parse(fs.readFileSync(0));
 const feeds = {};
 for (const [name, [type, shape, data]] of Object.entries(inputs)) {
   feeds[name] = new ort.Tensor(type, new ARRAYS[type](new Uint8Array(Buffer.from(data, "base64")).buffer), shape);
 }
 const levels = { ORT_DISABLE_ALL: "disabled", ORT_ENABLE_BASIC: "basic", ORT_ENABLE_EXTENDED: "extended", ORT_ENABLE_LAYOUT: "layout" };
-const session = await ort.InferenceSession.create(Buffer.from(model, "base64"), {
+const session = await ort.InferenceSession.create(fs.readFileSync(process.argv[3]), {
   executionProviders: [process.argv[2] === "onnxruntime-web" ? "wasm" : "cpu"],
   graphOptimizationLevel: levels[level] ?? "all",
 });
