@@ -17,7 +17,7 @@ from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
-from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
@@ -65,7 +65,7 @@ class CaseFiles:
             gc.freeze()
             gc.enable()
         for problem in corpus.left_out:
-            left_out(problem)
+            options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         if expected is not None and (found := differences(expected, corpus)):
             whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
             again = f"to lock this one: {shlex.join(['maxpool-check', 'cases', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
@@ -108,16 +108,11 @@ def _lock(path: Path) -> CorpusLock:
         raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
 
 
-def left_out(problem: Problem) -> None:
-    """Print the test of another suite that is skipped, and the reason."""
-    options.echo(f"left out: {problem.path}: {problem.message}", err=True)
-
-
 def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     """One case by its full id, or as FILE.yaml:ID, where the part of the id after the colon is enough if no other case has it.
 
-    FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
-    case is executed on takes models, so that a model's operator set counts.
+    FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that
+    comes with the tool. ``takes_models``: what the case is executed on takes models, so that a model's operator set counts.
     """
     # It is slow to import, and most commands read no model.
     from maxpool_check.commands import model_cases
@@ -133,39 +128,26 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     if path is not None and not located(path).exists():
         raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     if is_file and path is not None:
-        return _of_file(CaseFiles([path]).read().cases, short, path)
-    places = [folder] if folder is not None else _places()
+        return _named(CaseFiles([path]).read().cases, short, path)
+    own, shipped = Path("cases"), Path(CORPUS)
+    places = [folder] if folder is not None else [own, shipped] if own.is_dir() else [shipped]
+    if folder is None and own.resolve() == shipped_root().resolve():
+        places = [own]
     for place in places:
         # The other files need not be read, if the one of that name has the case.
         alone = located(place) / f"{file}.yaml"
         likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
         for each in (*likely, place):
             cases = CaseFiles([each]).read().cases
-            if found := next((case for case in cases if case.id == name), None):
-                return found
-    return case_named(cases, name, places[-1])
+            if any(case.id == name for case in cases):
+                return _named(cases, name, place)
+    return _named(cases, name, places[-1])
 
 
-def _places() -> list[Path]:
-    """Where a case is looked for by its id: in ``cases``, then in the corpus that comes with the tool, if it is another."""
-    own = Path("cases")
-    if not own.is_dir():
-        return [Path(CORPUS)]
-    return [own] if own.resolve() == shipped_root().resolve() else [own, Path(CORPUS)]
-
-
-def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:
-    """The case of a file with this id, or with this part of its id after the colon."""
-    if found := next((case for case in cases if name in (case.id, case.name)), None):
-        return found
-    hint = nearest(name, [*(case.id for case in cases), *(case.name for case in cases)])
-    raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check cases list {file}' lists the cases")
-
-
-def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
-    """The case with this full id."""
+def _named(cases: Sequence[Case], name: str, where: Path) -> Case:
+    """The case with this id, or with this part of its id after the colon. Raises ``click.UsageError``."""
     for case in cases:
-        if case.id == name:
+        if name in (case.id, case.name):
             return case
-    hint = nearest(name, [case.id for case in cases])
+    hint = nearest(name, [each for case in cases for each in (case.id, case.name)])
     raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check cases list {where}' lists the cases")

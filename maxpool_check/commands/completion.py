@@ -1,10 +1,11 @@
-"""The values that a shell completes: a function for each type of value, which gets the command line and the beginning of a value.
+"""The values that a shell completes, by the name of their kind.
 
 Case files, defects and clauses are searched and not parsed, which would take seconds.
 """
 
+import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,120 +26,84 @@ _TAGS = re.compile(r"\btags: \[([^\]]*)\]")
 _FUNCTION = re.compile(r"^def ([A-Za-z]\w*)\(", re.MULTILINE)
 _MOST_BYTES = 2**24
 
-_FILE = ""
-"""A candidate that stands for files, which the shell knows."""
+
+def _of(module: str) -> Any:
+    return importlib.import_module(f"maxpool_check.{module}")
 
 
-def items(candidates: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """The candidates that begin so; files where one of them says so."""
-    values = dict.fromkeys(candidates)
+_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "kinds": lambda: [kind.value for kind in _of("judging.kinds").DivergenceKind],
+    "documents": lambda: [
+        *(name.partition("-")[0] for name in _of("specifications").SPECIFICATIONS),
+        *_of("specifications").SPECIFICATIONS,
+    ],
+    "variants": lambda: ["default", "all", *(each.name for each in _of("results.variants").VARIATIONS)],
+    "variant": lambda: [each.name for each in _of("results.variants").ALL_VARIANTS],
+    "changes": lambda: ["any", *(change.value for change in _of("comparing.transitions").Change)],
+    "runtimes": lambda: _of("targets.runtimes").RUNTIMES,
+    "dtypes": lambda: _of("reference.dtypes").NUMPY,
+    "defects": lambda: _found(_ID, sorted((_ROOT / "defects").glob("*.yaml"))),
+    "clauses": lambda: _found(_ID, sorted((_PACKAGE / "specifications/clauses").rglob("*.yaml"))),
+    "topics": lambda: sorted(path.stem for path in (_PACKAGE / "docs").glob("*.md")),
+}
+"""The kinds whose values are the same on every command line."""
+
+_LISTS = ("documents", "variants", "changes")
+"""The kinds that are lists with commas."""
+
+
+def candidates(kinds: str, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """The values of some kinds that begin so; ``files`` are those that the shell knows."""
+    values: dict[str, None] = {}
+    for kind in kinds.split():
+        if kind in _LISTS:
+            before, comma, _ = incomplete.rpartition(",")
+            values |= {f"{before}{comma}{name}": None for name in _NAMES[kind]() if name not in before.split(",")}
+        elif kind in _NAMES:
+            values |= dict.fromkeys(_NAMES[kind]())
+        elif kind != "files":
+            values |= dict.fromkeys(globals()[f"_{kind}"](ctx, incomplete))
     found = [CompletionItem(each) for each in values if each.startswith(incomplete) and _SAFE.fullmatch(each)]
-    return found or ([CompletionItem(incomplete, type="file")] if _FILE in values else [])
+    return found or ([CompletionItem(incomplete, type="file")] if "files" in kinds.split() else [])
 
 
-def cases(ctx: click.Context, incomplete: str) -> list[str]:
+def _cases(ctx: click.Context, incomplete: str) -> list[str]:
     """Full ids of cases, or FILE.yaml:ID."""
     file, colon, _ = incomplete.rpartition(":")
     if colon and Path(file).is_file():
         return [f"{file}:{each}" for each in _found(_ID, [Path(file)])]
-    return [*(f"{name}:{each}" for name, file in _files(ctx, incomplete) for each in _found(_ID, [file])), _FILE]
+    return [f"{name}:{each}" for name, file in _files(ctx, incomplete) for each in _found(_ID, [file])]
 
 
-def selection(ctx: click.Context, incomplete: str) -> list[str]:
+def _selection(ctx: click.Context, incomplete: str) -> list[str]:
     """Ids of cases, and what else selects them."""
     prefix, colon, _ = incomplete.partition(":")
-    values: dict[str, Any] = {
-        "tag": lambda: {
-            tag.strip() for tags in _found(_TAGS, [file for _, file in _files(ctx, "")]) for tag in tags.split(",")
-        },
-        "clause": clauses,
-        "dtype": lambda: ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64"),
-        "spec": lambda: documents(ctx, ""),
-        "defect": defects,
-        "kind": lambda: kinds(ctx, ""),
-    }
-    if colon and prefix in values:
-        return [f"{prefix}:{each}" for each in sorted(values[prefix]())]
-    return [*(f"{each}:" for each in values), *cases(ctx, incomplete)[:-1]]
+    kinds = {"clause": "clauses", "dtype": "dtypes", "spec": "documents", "defect": "defects", "kind": "kinds"}
+    if colon and prefix == "tag":
+        tags = _found(_TAGS, [file for _, file in _files(ctx, "")])
+        return [f"tag:{each.strip()}" for each in ",".join(tags).split(",")]
+    if colon and prefix in kinds:
+        return [f"{prefix}:{each}" for each in _NAMES[kinds[prefix]]()]
+    return [*(f"{each}:" for each in ("tag", *kinds)), *_cases(ctx, incomplete)]
 
 
-def words(ctx: click.Context, incomplete: str) -> list[str]:
-    """What can be explained: kinds, defects, clauses, documents and cases."""
-    found = [*kinds(ctx, ""), *defects(), *clauses(), *documents(ctx, "")]
-    return [each for each in found if each.startswith(incomplete)] or cases(ctx, incomplete)
-
-
-def cases_or_defects(ctx: click.Context, incomplete: str) -> list[str]:
-    """Cases and defects."""
-    return [each for each in defects() if each.startswith(incomplete)] or cases(ctx, incomplete)
-
-
-def defects_or_runtimes(ctx: click.Context, incomplete: str) -> list[str]:
-    """Defects, and runtimes that have some."""
-    from maxpool_check.targets.runtimes import RUNTIMES
-
-    return [*defects(), *RUNTIMES]
-
-
-def kinds(ctx: click.Context, incomplete: str) -> list[str]:
-    """Kinds of divergence."""
-    from maxpool_check.judging.kinds import DivergenceKind
-
-    return [kind.value for kind in DivergenceKind]
-
-
-def documents(ctx: click.Context, incomplete: str) -> list[str]:
-    """Documents, and families of them."""
-    from maxpool_check.specifications import SPECIFICATIONS
-
-    return _last_of_list([*(name.partition("-")[0] for name in SPECIFICATIONS), *SPECIFICATIONS], incomplete)
-
-
-def variants(ctx: click.Context, incomplete: str) -> list[str]:
-    """A list of variants."""
-    from maxpool_check.results.variants import VARIATIONS
-
-    return _last_of_list(["default", "all", *(variation.name for variation in VARIATIONS)], incomplete)
-
-
-def variant(ctx: click.Context, incomplete: str) -> list[str]:
-    """One variant."""
-    from maxpool_check.results.variants import ALL_VARIANTS
-
-    return [each.name for each in ALL_VARIANTS]
-
-
-def changes(ctx: click.Context, incomplete: str) -> list[str]:
-    """A list of changes."""
-    from maxpool_check.comparing.transitions import UNOBSERVABLE, Change
-
-    return _last_of_list(["any", *(change.value for change in Change if change not in UNOBSERVABLE)], incomplete)
-
-
-def topics(ctx: click.Context, incomplete: str) -> list[str]:
-    """Pages of the documentation."""
-    return sorted(path.stem for path in (_PACKAGE / "docs").glob("*.md"))
-
-
-def reports(ctx: click.Context, incomplete: str) -> list[str]:
+def _reports(ctx: click.Context, incomplete: str) -> list[str]:
     """A format, and a path."""
     formats = next(each.type.formats for each in ctx.command.params if each.name == "reports")
-    return [_FILE] if "=" in incomplete else [*formats, *(f"{name}=" for name in formats)]
+    return [] if "=" in incomplete else [*formats, *(f"{name}=" for name in formats)]
 
 
-def paths(ctx: click.Context, incomplete: str) -> list[str]:
-    """Files, or names of the corpus that comes with the tool; of gate, also its command."""
+def _paths(ctx: click.Context, incomplete: str) -> list[str]:
+    """Names of the corpus that comes with the tool; of gate, also its command."""
     if ctx.info_name == "gate" and incomplete and "accept".startswith(incomplete):
-        return ["accept", _FILE]
+        return ["accept"]
     if not incomplete or not "corpus:".startswith(incomplete[:7]):
-        return [_FILE]
-    return ["corpus", *(f"corpus:{name}" for name, _ in _files(None, "")), _FILE]
+        return []
+    return ["corpus", *(f"corpus:{name}" for name, _ in _files(None, ""))]
 
 
-def targets(ctx: click.Context, incomplete: str) -> list[str]:
+def _targets(ctx: click.Context, incomplete: str) -> list[str]:
     """Targets: runtimes, the versions of them that are known here, tools that rewrite models, kernels."""
-    from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
-
     if incomplete.startswith("python:"):
         path = incomplete.removeprefix("python:")
         file, ends, _ = path.partition(".py:")
@@ -148,36 +113,25 @@ def targets(ctx: click.Context, incomplete: str) -> list[str]:
         return [
             f"python:{each}{'/' if each.is_dir() else ':'}" for each in beside if each.is_dir() or each.suffix == ".py"
         ]
-    every = [each for name in RUNTIMES for each in (name, *(f"{name}=={version}" for version in _versions(name)))]
+    every = [each for name in _NAMES["runtimes"]() for each in (name, *(f"{name}=={each}" for each in _known(name)))]
     before, middle, _ = incomplete.partition(":on:")
     if before.startswith("transform:"):
-        return [f"{before}{middle}{each}" for each in every] if middle else [f"transform:{name}:on:" for name in TOOLS]
+        tools = [f"transform:{name}:on:" for name in _of("targets.runtimes").TOOLS]
+        return [f"{before}{middle}{each}" for each in every] if middle else tools
     return [*every, "python:", "command:", "outputs:", "transform:"]
 
 
-def targets_or_files(ctx: click.Context, incomplete: str) -> list[str]:
-    """Targets, or a record."""
-    return [*targets(ctx, incomplete), _FILE]
-
-
-def versions(ctx: click.Context, incomplete: str) -> list[str]:
+def _versions(ctx: click.Context, incomplete: str) -> list[str]:
     """The versions of the target that are known here."""
-    return _versions(str(ctx.params.get("target") or "onnxruntime").partition("@")[0].partition("==")[0])
+    return _known(str(ctx.params.get("target") or "onnxruntime").partition("@")[0].partition("==")[0])
 
 
-def defects() -> list[str]:
-    """Defects of the corpus that comes with the tool."""
-    return _found(_ID, sorted((_ROOT / "defects").glob("*.yaml")))
-
-
-def clauses() -> list[str]:
-    """Clauses of the documents."""
-    return _found(_ID, sorted((_PACKAGE / "specifications/clauses").rglob("*.yaml")))
-
-
-def _last_of_list(names: Iterable[str], incomplete: str) -> list[str]:
-    before, comma, _ = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in names if name not in before.split(",")]
+def _known(runtime: str) -> list[str]:
+    """The versions of a runtime that have an environment in the cache."""
+    runtimes, folder = _of("targets.runtimes").RUNTIMES, Path(cache_folder(), "environments")
+    names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+    found = [match for name in names if not name.endswith(".lock") and (match := _ENVIRONMENT.match(name))]
+    return [match[2] for match in found if runtime in runtimes and match[1] == runtimes[runtime].distribution]
 
 
 def _found(pattern: re.Pattern[str], files: Iterable[Path]) -> list[str]:
@@ -188,16 +142,15 @@ def _found(pattern: re.Pattern[str], files: Iterable[Path]) -> list[str]:
 
 def _files(ctx: click.Context | None, beginning: str) -> list[tuple[str, Path]]:
     """The case files that are named, or the default ones, that can have an id that begins so: with its part before the colon."""
-    own = Path("cases") if ctx is not None and Path("cases").is_dir() else _ROOT
-    places: list[Path] = []
+    places = [Path("cases") if ctx is not None and Path("cases").is_dir() else _ROOT]
     if ctx is not None:
         # Where the last option lacks its value, click has not yet given the arguments their names.
         defaults = ctx.default_map or {}
         named = [*ctx.args, *ctx.params.get("paths", ()), *filter(None, [ctx.params.get("path"), defaults.get("path")])]
         named += defaults.get("paths", ())
-        places = [Path(each) for each in dict.fromkeys(map(str, named)) if each != "corpus"]
+        places = [Path(each) for each in dict.fromkeys(map(str, named)) if each != "corpus"] or places
     found = []
-    for place in places or [own]:
+    for place in places:
         root, file = _ROOT, _ROOT / str(place).removeprefix("corpus:")
         if not str(place).startswith("corpus:"):
             root, file = (_ROOT if place.is_relative_to(_ROOT) else place if place.is_dir() else place.parent), place
@@ -207,16 +160,6 @@ def _files(ctx: click.Context | None, beginning: str) -> list[tuple[str, Path]]:
             if may_have and "defects" not in each.parts:
                 found.append((name, each))
     return found
-
-
-def _versions(runtime: str) -> list[str]:
-    """The versions of a runtime that have an environment in the cache."""
-    from maxpool_check.targets.runtimes import RUNTIMES
-
-    folder = Path(cache_folder(), "environments")
-    names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
-    found = [match for name in names if not name.endswith(".lock") and (match := _ENVIRONMENT.match(name))]
-    return [match[2] for match in found if runtime in RUNTIMES and match[1] == RUNTIMES[runtime].distribution]
 
 
 class _Bash(BashComplete):

@@ -98,7 +98,7 @@ def _policy(fail_on: str, accepted_files: Sequence[Path] = ()) -> "GatePolicy":
     )
 
 
-BASE = options.Value("TARGET|RECORD.jsonl", _base, "targets_or_files", names_files=True)
+BASE = options.Value("TARGET|RECORD.jsonl", _base, "targets files", names_files=True)
 _fail_on_option = click.option(
     "--fail-on", type=options.Value("CHANGE,...", str, "changes", ","), default=_BLOCKING, metavar="CHANGE,...",
     help="The changes that block, or 'any'; with severities, such as wrong-on-finite, only where the new result is of one of them."

@@ -26,13 +26,15 @@ Formats = Mapping[str, Callable[[Any, TextIO], None]]
 FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
 
+def imported(place: str) -> Any:
+    """What is at ``module:name`` of the package."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f"maxpool_check.{module}"), name)
+
+
 def written_by(module: str, function: str = "write") -> Callable[[Any, TextIO], None]:
     """A function of a module, which is imported when it is called: a run needs few of the formats, often none."""
-
-    def write(report: Any, file: TextIO) -> None:
-        getattr(importlib.import_module(f"maxpool_check.reporting.{module}"), function)(report, file)
-
-    return write
+    return lambda report, file: imported(f"reporting.{module}:{function}")(report, file)
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
@@ -47,22 +49,24 @@ class Incomplete(click.ClickException):
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """What a function makes of the text; its ``ValueError`` is the message.
+    """What a function makes of the text, such as ``targets.name:parse``; its ``ValueError`` is the message.
 
-    ``completed_by`` is the function of :mod:`maxpool_check.commands.completion` with the candidates. In a configuration,
-    the values of a list may be ``joined`` by this character, and a value that ``names_files`` is relative to its file.
+    ``completed_by`` are kinds of :mod:`maxpool_check.commands.completion`. In a configuration, the values of a list may be
+    ``joined`` by this character, and a value that ``names_files`` is relative to its file.
     """
 
     def __init__(
-        self, name: str, function: Callable[[str], Any], completed_by: str = "", joined: str = "", *, names_files: bool = False
+        self, name: str, function: str | Callable[[str], Any] = str, completed_by: str = "", joined: str = "", *,
+        names_files: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.joined, self.names_files = name, joined, names_files
         self._function, self._completed_by = function, completed_by
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; one that is not text, such as a default, stays as it is."""
+        function = self._function if callable(self._function) else imported(self._function)
         try:
-            return self._function(value) if isinstance(value, str) else value
+            return function(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -72,18 +76,16 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The candidates that begin so."""
-        if not self._completed_by:
-            return []
-        from maxpool_check.commands import completion
+        from maxpool_check.commands.completion import candidates
 
-        return completion.items(getattr(completion, self._completed_by)(ctx, incomplete), incomplete)
+        return candidates(self._completed_by, ctx, incomplete)
 
 
 class Report(Value):
     """``FORMAT[=PATH]`` of some formats: a format and a file, ``-`` where none is named."""
 
     def __init__(self, formats: Iterable[str] = FORMATS) -> None:
-        super().__init__("FORMAT[=PATH]", self._parsed, "reports")
+        super().__init__("FORMAT[=PATH]", self._parsed, "reports files")
         self.formats = tuple(formats)
 
     def _parsed(self, text: str) -> tuple[str, Path]:
@@ -110,39 +112,9 @@ def _words(text: str) -> list[str]:
         raise click.UsageError(f"{variable} is not a list of words: {error}, got '{text}'") from error
 
 
-def _target(text: str) -> Any:
-    from maxpool_check.targets.name import parse
-
-    return parse(text)
-
-
-def _record_or_target(text: str) -> Any:
-    return Path(text) if text.endswith((".jsonl", ".jsonl.gz", ".jsonl.xz")) else _target(text)
-
-
 def _path(text: str) -> Path:
-    from maxpool_check.corpus.collection import located
-
-    located(Path(text))
+    imported("corpus.collection:located")(Path(text))
     return Path(text)
-
-
-def _variants(text: str) -> Any:
-    from maxpool_check.results.variants import parse_variants
-
-    return parse_variants(text)
-
-
-def _document(text: str) -> str:
-    from maxpool_check.specifications import specification
-
-    return specification(text).name
-
-
-def _documents(text: str) -> tuple[str, ...]:
-    from maxpool_check.corpus.selection import names_of_documents
-
-    return names_of_documents([text])
 
 
 def _seconds(text: str) -> float:
@@ -174,34 +146,26 @@ def _date(text: str) -> Any:
         raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
 
 
-def _shape(text: str) -> Any:
-    from maxpool_check.models.shapes import shape_of
-
-    return shape_of(text)
-
-
 FILE = _File(path_type=Path)
 COUNT = click.IntRange(min=1)
-TARGET = Value("TARGET", _target, "targets", names_files=True)
-BASE = Value("TARGET|RECORD.jsonl", _record_or_target, "targets_or_files", names_files=True)
-PATH = Value("PATH", _path, "paths")
+TARGET = Value("TARGET", "targets.name:parse", "targets", names_files=True)
+PATH = Value("PATH", _path, "paths files")
 """A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
-CASE = Value("CASE", str, "cases")
-CASE_OR_DEFECT = Value("CASE|DEFECT", str, "cases_or_defects")
-DEFECT = Value("DEFECT|RUNTIME", str, "defects_or_runtimes")
-WORD = Value("WORD", str, "words")
-TOPIC = Value("TOPIC", str, "topics")
+CASE = Value("CASE", completed_by="cases files")
+CASE_OR_DEFECT = Value("CASE", completed_by="defects cases files")
+DEFECT = Value("ID|RUNTIME", completed_by="defects runtimes")
+WORD = Value("WORD", completed_by="kinds defects clauses documents cases files")
 SECONDS = Value("SECONDS", _seconds)
 DATE = Value("DATE", _date)
 KIND = Value("KIND", _kind, "kinds")
-VARIANTS = Value("VARIANTS", _variants, "variants", ",")
-VARIANT = Value("NAME", str, "variant")
-VERSION = Value("V", str, "versions")
-DOCUMENT = Value("NAME", _document, "documents")
-DOCUMENTS = Value("NAME,...", _documents, "documents")
+VARIANTS = Value("VARIANTS", "results.variants:parse_variants", "variants", ",")
+VARIANT = Value("NAME", completed_by="variant")
+VERSION = Value("V", completed_by="versions")
+DOCUMENT = Value("NAME", lambda text: imported("specifications:specification")(text).name, "documents")
+DOCUMENTS = Value("NAME,...", lambda text: imported("corpus.selection:names_of_documents")([text]), "documents")
 """Names of documents and families, or ``all``."""
-SELECTION = Value("EXPR", str, "selection")
-SHAPE = Value("NAME=SIZES", _shape)
+SELECTION = Value("EXPR", completed_by="selection")
+SHAPE = Value("NAME=SIZES", "models.shapes:shape_of")
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "timeout": {
