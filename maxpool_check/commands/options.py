@@ -64,9 +64,12 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; one that is not text, such as a default, stays as it is."""
+        if not isinstance(value, str) or (ctx is not None and ctx.resilient_parsing):
+            # To complete a line, nothing is imported that executes it.
+            return value
         function = self._function if callable(self._function) else imported(self._function)
         try:
-            return function(value) if isinstance(value, str) else value
+            return function(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
