@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats = {
-    "text": written_by("bisection", "write_text"),
-    "markdown": written_by("bisection", "write_markdown"),
-    "html": written_by("html.bisection"),
+    "text": written_by("writers", "write_text"),
+    "markdown": written_by("writers", "write_markdown"),
+    "html": written_by("writers", "write_html"),
     "json": written_by("bisection", "write_json"),
-    "junit": written_by("bisection_ci", "write_junit"),
-    "github": written_by("bisection", "write_markdown"),
-    "sarif": written_by("bisection_ci", "write_sarif"),
+    "junit": written_by("junit"),
+    "github": written_by("writers", "write_github"),
+    "sarif": written_by("sarif"),
 }
 """The formats of the report of a bisection."""
 

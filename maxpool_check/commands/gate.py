@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats = {
-    "text": written_by("changes_text"),
-    "markdown": written_by("changes_markdown"),
-    "html": written_by("html.changes"),
-    "json": written_by("changes_json"),
-    "junit": written_by("changes_ci", "write_junit"),
-    "github": written_by("changes_markdown", "write_github"),
-    "sarif": written_by("changes_ci", "write_sarif"),
+    "text": written_by("writers", "write_text"),
+    "markdown": written_by("writers", "write_markdown"),
+    "html": written_by("writers", "write_html"),
+    "json": written_by("changes", "write_json"),
+    "junit": written_by("junit"),
+    "github": written_by("writers", "write_github"),
+    "sarif": written_by("sarif"),
 }
 """The formats of the report of a comparison."""
 
@@ -289,8 +289,7 @@ def _show(comparisons: "Sequence[TargetComparison]", output: "Output", verbose: 
     """Print what has changed, write the reports, and return the exit code."""
     from dataclasses import replace
 
-    from maxpool_check.reporting.changes import ComparisonReport
-    from maxpool_check.reporting.changes_ci import workflow_commands
+    from maxpool_check.reporting.changes import ComparisonReport, workflow_commands
 
     report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, **undecided)
     output.publish(FORMATS, report, replace(report, color=False), lambda: workflow_commands(report))

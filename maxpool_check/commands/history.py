@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats = {
-    "text": written_by("history_text"),
-    "markdown": written_by("history_markdown"),
-    "html": written_by("html.history"),
-    "json": written_by("history_json"),
-    "junit": written_by("history_ci", "write_junit"),
-    "github": written_by("history_markdown", "write_github"),
-    "sarif": written_by("history_ci", "write_sarif"),
+    "text": written_by("writers", "write_text"),
+    "markdown": written_by("writers", "write_markdown"),
+    "html": written_by("writers", "write_html"),
+    "json": written_by("history", "write_json"),
+    "junit": written_by("junit"),
+    "github": written_by("writers", "write_github"),
+    "sarif": written_by("sarif"),
 }
 """The formats of the report of a history."""
 

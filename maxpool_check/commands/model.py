@@ -22,9 +22,9 @@ FORMATS: options.Formats = {
     "markdown": written_by("model_view", "write_markdown"),
     "html": written_by("model_view", "write_html"),
     "json": written_by("model_json"),
-    "junit": written_by("model_ci", "write_junit"),
+    "junit": written_by("junit"),
     "github": written_by("model_view", "write_github"),
-    "sarif": written_by("model_ci", "write_sarif"),
+    "sarif": written_by("sarif"),
 }
 """The formats of the report of models."""
 

@@ -1,18 +1,40 @@
-"""The releases where the result on a case changes: as text, as JSON, and in Markdown."""
+"""The releases where the result on a case changes: the report of ``bisect``, as blocks, as JSON, and for CI systems."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.bisection import Boundary, Observation
-from maxpool_check.reporting.abridged import abridged
-from maxpool_check.reporting.markup import bullets, code, escaped, fenced, joined, table
-from maxpool_check.reporting.text import details
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Command,
+    Document,
+    Evidence,
+    Inline,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Verdict,
+)
+from maxpool_check.reporting.executions import ExecutionView, details
+from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
+from maxpool_check.reporting.reruns import place_of
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode
+from maxpool_check.words import shortened
 
-_LINE = 390
 TOO_FEW = "fewer than two releases could be tested"
+
+_RULES = {
+    "introduced": "A release shows what the one before it does not.",
+    "fixed": "A release no longer shows what the one before it does.",
+    "changed": "A release shows something else than the one before it.",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,9 @@ class BisectionReport:
     boundaries: Sequence[Boundary]
     skipped: Mapping[str, str]
     linear: bool = False
+    width: int = 100
+    color: bool = False
+    verbose: bool = True
 
     @property
     def exit_code(self) -> ExitCode:
@@ -50,16 +75,10 @@ class BisectionReport:
         return [TOO_FEW] if self.exit_code is ExitCode.INCOMPLETE else []
 
     @property
-    def summary(self) -> str:
-        """How many releases were tested, in which variant."""
-        every = ", one after the other" if self.linear else ""
-        return f"{len(self.tested)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
-
-    @property
     def results(self) -> list[str]:
         """A sentence for each change, or one that says why there is none."""
         if self.errors:
-            return [f"INCOMPLETE {TOO_FEW}"]
+            return self.errors
         if not self.boundaries:
             oldest, *_, newest = self.tested
             return [f"no change from {self.versions[oldest]} to {self.versions[newest]}: {self.tested[oldest]}"]
@@ -70,11 +89,84 @@ class BisectionReport:
         last, first = (f"{self.versions[position]} {self.tested[position]}" for position in boundary)
         return f"last {last}, first {first}"
 
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The changes, the result of each release, and both sides of each change in full."""
+        tone = "bad" if self.exit_code else "known"
+        every = ", one after the other" if self.linear else ""
+        summary = f"{len(self.tested)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
+        about = Paragraph(f"{shortened(self.title)}. {summary}." if form is not Form.TEXT else summary)
+        skipped: list[Inline] = [f"{version} skipped: {shortened(why)}" for version, why in self.skipped.items()]
+        word = "INCOMPLETE" if self.errors else "CHANGED" if self.boundaries else "UNCHANGED"
+        head: list[Block] = [Verdict(word, shortened(result), tone) for result in self.results]
+        head += [about, *([Bullets(skipped)] if skipped else [])]
+        parts = [] if form is Form.TEXT else [*self._changes(form), self._releases(form)]
+        yield Document("MaxPool bisection", f"{shortened(self.case)} on {shortened(self.target)}", head, parts)
 
-def write_text(report: BisectionReport, file: TextIO) -> None:
-    """Write the releases that were skipped, and the changes, each on a line."""
-    skipped = [f"skipped {version}: {reason}" for version, reason in report.skipped.items()]
-    file.write(inert.block("\n".join([*skipped, report.summary, *report.results])) + "\n")
+    def _releases(self, form: Form) -> Section:
+        firsts = {boundary.first for boundary in self.boundaries}
+        rows: list[list[Inline]] = []
+        for position, seen in self.tested.items():
+            tone = "bad" if seen.is_fault else "good"
+            changes = "changes" if position in firsts else ""
+            rows.append([Span(self.versions[position], code=True), Span(shortened(str(seen)), tone=tone), changes])
+        table = Table(["release", "result", ""], rows, label="Releases that were tested")
+        place = place_of(self.case, self.origin.rpartition(":")[0])
+        again = Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
+        return Section("Releases that were tested", [table, *([again] if form is Form.HTML else [])], "releases")
+
+    def _changes(self, form: Form) -> Iterator[Block]:
+        for number, boundary in enumerate(self.boundaries, 1):
+            sides: list[Block] = []
+            for label, position in (("last", boundary.last), ("first", boundary.first)):
+                seen = self.tested[position]
+                about: Inline = [Span(f"{label} {self.versions[position]}", strong=True), f": {seen}"]
+                if seen.is_fault or form is Form.HTML:
+                    sides.append(Evidence(ExecutionView(seen.execution), about, settings=seen.is_fault))
+            yield Section(shortened(self.sentence(boundary)), sides, f"change-{number}", f"Change {number}")
+
+    def checks(self) -> Checks:
+        """A test for each release that was tried, which fails where it shows a fault, and an alert for each change."""
+        properties = {"case": self.case, "case_sha256": self.case_sha256, "variant": self.variant}
+        properties |= {"kind": self.kind} if self.kind is not None else {}
+        properties["result"] = "; ".join(self.results)
+        suite = Suite(f"{self.target}: {self.case}", self._items, list(properties.items()))
+        rules = {rule: {"shortDescription": {"text": text}} for rule, text in _RULES.items()}
+        log = Log(f"bisect/{self.target}", maxpool_check.__version__, self._items, rules, self.errors)
+        return Checks([suite], [log], self.errors)
+
+    def _items(self) -> Iterator[Item]:
+        changes = {boundary.first: boundary for boundary in self.boundaries}
+        for position, version in enumerate(self.versions):
+            place = (self.case, f"{self.target} {version}", self.origin)
+            if position in self.tested:
+                yield self._item(place, self.tested[position], changes.get(position))
+            elif version in self.skipped:
+                yield Item(*place, "skipped", "skipped-release", self.skipped[version])
+
+    def _item(self, place: tuple[str, str, str], seen: Observation, boundary: Boundary | None) -> Item:
+        return Item(
+            *place,
+            "failure" if seen.is_fault else "passed",
+            ",".join(seen.kinds) or seen.verdict.value,
+            str(seen),
+            text=lambda: "\n".join([self.title, *details(seen.execution)]),
+            output=lambda: self.sentence(boundary) if boundary is not None else "",
+            alert=(lambda: self._alert(boundary)) if boundary is not None else None,
+        )
+
+    def _alert(self, boundary: Boundary) -> Alert:
+        """An error where the newer release shows a fault that the older does not."""
+        old, new = (self.tested[position] for position in boundary)
+        rule, level = "changed", "warning"
+        if old.is_fault != new.is_fault:
+            rule, level = ("introduced", "error") if new.is_fault else ("fixed", "note")
+        last, first = (self.versions[position] for position in boundary)
+        lines = [f"{self.case} ({self.variant}): {self.title}", self.sentence(boundary)]
+        for version, seen in ((last, old), (first, new)):
+            if seen.is_fault:
+                lines += [f"{version}:", *details(seen.execution)]
+        properties = {"case": self.case, "variant": self.variant, "last": last, "first": first}
+        return Alert(rule, level, "\n".join(lines), (self.target, self.case, self.variant, first), properties)
 
 
 def write_json(report: BisectionReport, file: TextIO) -> None:
@@ -99,32 +191,3 @@ def write_json(report: BisectionReport, file: TextIO) -> None:
         "errors": [{"message": error} for error in report.errors],
     }
     file.write(inert.dumps(document, indent=1) + "\n")
-
-
-def write_markdown(report: BisectionReport, file: TextIO) -> None:
-    """Write the changes first, then the result of each release and both sides of each change in full."""
-    file.write(joined(_blocks(report)) + "\n")
-
-
-def _blocks(report: BisectionReport) -> Iterator[str]:
-    yield f"## {_text(report.case)} on {_text(report.target)}"
-    yield from (f"**{_text(result)}**" for result in report.results)
-    yield f"{_text(report.title)}. {_text(report.summary)}."
-    firsts = {first for _, first in report.boundaries}
-    rows = [
-        [code(report.versions[position]), _text(str(observation)), "changes" if position in firsts else ""]
-        for position, observation in report.tested.items()
-    ]
-    if rows:
-        yield table(["release", "result", ""], rows)
-    for position in dict.fromkeys(position for boundary in report.boundaries for position in boundary):
-        if report.tested[position].is_fault:
-            yield f"{code(report.versions[position])}:"
-            lines = details(report.tested[position].execution)
-            yield fenced(line if len(line) <= _LINE else f"{line[:160]} ... {line[-220:]}" for line in lines)
-    yield bullets(f"{_text(version)} skipped: {_text(reason)}" for version, reason in report.skipped.items())
-
-
-def _text(text: str) -> str:
-    """Foreign text on a line that is not too long."""
-    return escaped(abridged(text))

@@ -163,6 +163,32 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """Numbers by release, in several tables where one is too wide; a page has one, and draws the trend of each row.
+
+    Each of ``rows`` has a name, what it is, which only a page says, and a number for each release.
+    """
+
+    unit: str
+    releases: Sequence[str]
+    rows: Sequence[tuple[str, str, Sequence[int]]]
+    label: str
+
+    def tables(self, width: int, none: str = "") -> Iterator[Table]:
+        """The same as tables of at most this width, with ``none`` for 0."""
+        first = max(map(len, [self.unit, *(name for name, _, _ in self.rows)]))
+        step = max(1, (width - first) // (max(map(len, self.releases), default=1) + 4))
+        for start in range(0, len(self.releases), step):
+            part = slice(start, start + step)
+            rows: list[list[Inline]] = [
+                [Span(name, code=True), *(str(value or none) for value in values[part])]
+                for name, _, values in self.rows
+            ]
+            headings = [self.unit, *self.releases[part]]
+            yield Table(headings, rows, frozenset(range(1, len(headings))), label=self.label)
+
+
+@dataclass(frozen=True)
 class Folded:
     """Blocks that a reader opens; ``name`` is the class of the element in HTML (``cases``, ``rules``, ``issue``)."""
 
@@ -219,6 +245,7 @@ Block = (
     | Names
     | Evidence
     | Chart
+    | Matrix
     | Folded
     | Finding
     | Filters

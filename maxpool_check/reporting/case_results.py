@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.judging.defects import Severity, worst
-from maxpool_check.reporting.text import details
+from maxpool_check.reporting.executions import details
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Verdict
 
 _LONGEST = 1000

@@ -1,25 +1,65 @@
-"""What has changed between two targets, as every format of ``compare`` and ``gate`` shows it."""
+"""What has changed between two targets: the report of ``gate``, as blocks, as JSON, and for CI systems."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any, TextIO
 
+import msgspec
+
+import maxpool_check
+from maxpool_check import inert
 from maxpool_check.comparing.gate import TargetComparison, TransitionGroup, worst
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.transitions import IMPROVEMENTS, UNOBSERVABLE, Change, Transition
 from maxpool_check.judging.comparison import MOST_CELLS
-from maxpool_check.reporting.tensors import coordinates
+from maxpool_check.reporting import github
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Command,
+    Document,
+    Evidence,
+    Facts,
+    Filters,
+    Finding,
+    Folded,
+    Inline,
+    Lines,
+    Names,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Verdict,
+    slug,
+)
+from maxpool_check.reporting.drawing import coordinates
+from maxpool_check.reporting.executions import ExecutionView
+from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite, of_case
+from maxpool_check.reporting.json import target_data, write_object
+from maxpool_check.reporting.provenance import environment
+from maxpool_check.reporting.reruns import run_on
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.details import AllowedDifference, Cell
 from maxpool_check.results.record import Execution, ExitCode
+from maxpool_check.words import plural, shortened, some
 
 MOST_NAMES = 10
 """How many cases of a group that blocks are named, unless all are asked for."""
 
-MEANINGS = {change: change.meaning for change in Change}
+_IN_FULL = {Form.TEXT: 6, Form.MARKDOWN: 40, Form.GITHUB: 40}
+"""So many groups of changes are shown in full; the others take a line each, and name their cases if they block."""
+
+_MOST_ROWS = 100
+_MOST_UNCHANGED = 6
+_SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
+_ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
 
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """Comparisons and how to show them; ``command`` is ``compare`` or ``gate``.
+    """Comparisons and how to show them; ``command`` is the word of the command that made them.
 
     ``problems`` say why there is no comparison, and ``undecided`` is the exit code then.
     """
@@ -50,11 +90,14 @@ class ComparisonReport:
         reasons = "; ".join(problem.splitlines()[0] for problem in self.problems)
         return f"{self.undecided.name.replace('_', ' ')} {reasons}"
 
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The report in this form, with fewer and fewer names of cases."""
+        for most in [200] if self.verbose else [MOST_NAMES, 3, 1]:
+            yield _document(self, form, most)
 
-def by_case(comparison: TargetComparison) -> Iterator[tuple[str, list[Transition]]]:
-    """The transitions of each case."""
-    for case, alike in groupby(comparison.transitions, key=lambda each: each.execution.case):
-        yield case, list(alike)
+    def checks(self) -> Checks:
+        """The report for CI systems."""
+        return _checks(self)
 
 
 def cause(change: Change, causes: Sequence[str]) -> str:
@@ -71,22 +114,14 @@ def group_cause(group: TransitionGroup) -> str:
     return cause(group.change, [defect or ", ".join(kinds) for defect, kinds in sides])
 
 
-def transition_cause(transition: Transition) -> str:
-    """The known defects of an execution before and after, or its kinds where there is none."""
-    sides = (transition.old, transition.new)
-    return cause(transition.change, [(side.known or ", ".join(side.kinds)) if side else "" for side in sides])
-
-
 def titles(names: Sequence[str | None], comparison: TargetComparison) -> list[str]:
     """Severity, title and mechanism of the known defects among some ids: they explain a change, and excuse none."""
-    entries = (comparison.defects.get(name) for name in dict.fromkeys(names) if name is not None)
     lines = []
-    for entry in entries:
+    for name in dict.fromkeys(names):
+        entry = comparison.defects.get(name or "")
         if entry is not None and entry.title:
-            lines += [
-                f"{entry.id} ({entry.severity}): {entry.title}",
-                *([entry.reason] if entry.reason != entry.title else []),
-            ]
+            lines.append(f"{entry.id} ({entry.severity}): {entry.title}")
+            lines += [entry.reason] if entry.reason != entry.title else []
     return lines
 
 
@@ -95,25 +130,29 @@ def details(transition: Transition) -> list[str]:
     lines = []
     old, new = transition.old, transition.new
     # An inconsistent result has cells, too.
-    pair = (old, new) if old and new and transition.change is Change.CONFORMING_BUT_DIFFERENT else None
-    pair = None if pair and any(side.cells for side in pair) else pair
+    is_allowed = transition.change is Change.CONFORMING_BUT_DIFFERENT and not any(
+        side.cells for side in (old, new) if side
+    )
     for label, execution in (("old", old), ("new", new)):
         if execution is None:
             lines.append(f"{label}: not executed")
             continue
-        kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
-        message = "" if execution.cells else " ".join(execution.message.split())
         # The cause is often at the end, behind the place in the runtime's source.
-        shown = f": {message if len(message) <= 300 else f'{message[:120]} ... {message[-175:]}'}" if message else ""
-        lines.append(f"{label}: {execution.verdict.value}{kinds}{shown}")
-        cells: tuple[Cell | AllowedDifference, ...] = () if pair else (*execution.cells, *execution.differences)
+        message = "" if execution.cells else shortened(execution.message, 300)
+        lines.append(f"{label}: {_result(execution)}{f': {message}' if message else ''}")
+        cells: tuple[Cell | AllowedDifference, ...] = () if is_allowed else (*execution.cells, *execution.differences)
         for cell in cells:
             right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
             lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
         total = sum(execution.counts.values())
         if total > len(cells) > 0:
             lines.append(f"  ... {total} wrong cells in total")
-    return [*lines, *(_allowed(*pair) if pair else [])]
+    return [*lines, *(_allowed(old, new) if is_allowed and old and new else [])]
+
+
+def _result(execution: Execution) -> str:
+    kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
+    return f"{execution.verdict.value}{kinds}"
 
 
 def _allowed(old: Execution, new: Execution) -> list[str]:
@@ -140,3 +179,335 @@ def _value(execution: Execution, output: str, at: tuple[int, ...], reference: st
     sizes = execution.layout.sizes
     is_complete = len(listed) < MOST_CELLS or sizes(at) < sizes(listed[-1].at)
     return reference if is_complete and reference != "-" else None
+
+
+def _document(report: ComparisonReport, form: Form, most: int) -> Document:
+    """The report with the names of so many cases of a group."""
+    word, _, reason = report.result.partition(" ")
+    verdict = Verdict(word, reason, "bad" if report.exit_code else "known" if word == "REVIEW" else "good")
+    targets: list[tuple[str, Inline]] = [
+        (label, [Span(side.name, strong=True), f": {side.software()}"])
+        for comparison in report.comparisons
+        for label, side in (("old", comparison.old), ("new", comparison.new))
+    ]
+    head: list[Block] = [verdict, Facts(targets), *(Paragraph(error, "problem") for error in report.errors)]
+    parts: list[Block] = []
+    for comparison in report.comparisons:
+        parts += _comparison(report, comparison, form, most)
+    title = "; ".join(_name(each) for each in report.comparisons) or f"MaxPool {report.command}"
+    return Document(f"MaxPool {report.command}", shortened(title), head, parts)
+
+
+def _name(comparison: TargetComparison) -> str:
+    return f"{comparison.old.name} to {comparison.new.name}"
+
+
+def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Form, most: int) -> Iterator[Block]:
+    """What has changed from one target to another."""
+    many = len(report.comparisons) > 1
+    anchor = f"-{slug(_name(comparison))}" if many else ""
+    which = f" from {_name(comparison)}" if many else ""
+    if many and form is not Form.HTML:
+        yield Section(f"{_name(comparison)}: {comparison}", [])
+    summary = Section(
+        f"Changes in numbers of executions{which}",
+        list(_numbers(comparison, form, verbose=report.verbose)),
+        f"summary{anchor}",
+        "Summary",
+    )
+    if form is not Form.TEXT:
+        yield summary
+    groups = comparison.groups
+    in_full = len(groups) if report.verbose else _IN_FULL.get(form, len(groups))
+    full = [group for group in groups if group.blocks or form is not Form.GITHUB][:in_full]
+    # Those that block name their cases even so.
+    others = [group for group in groups if group not in full and (not group.blocks or form is not Form.TEXT)]
+    named = [group for group in groups if group not in full and group not in others]
+    shown: list[Block] = [_finding(group, comparison, form, most, in_full=group in full) for group in (*full, *named)]
+    if form is Form.HTML and shown:
+        yield Filters(_filters(groups), "groups of changes")
+    if others:
+        summary_line = f"{plural(len(others), 'other group')} of changes"
+        shown.append(Folded(summary_line, [_rows(others)], is_open=form is Form.TEXT))
+    if not groups:
+        shown.append(Paragraph(f"{_name(comparison)}: no change that can be observed."))
+    yield Section(f"Changes{which}", shown, f"changes{anchor}")
+    if form is Form.TEXT:
+        yield summary
+        if open_changes := [group for group in groups if group.accepted is None]:
+            yield _again(open_changes[0], comparison)
+    if form is Form.HTML:
+        pairs = zip(("old", "new"), comparison.headers, (comparison.old, comparison.new), strict=True)
+        facts: list[Block] = []
+        for label, header, target in pairs:
+            facts += [
+                Paragraph(Span(f"{label}, {target.name}", strong=True)),
+                Facts(list(environment(header, [target]))),
+            ]
+        yield Section(f"Environment{which}", facts, f"environment{anchor}", "Environment")
+
+
+def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iterator[Block]:
+    """The changes that occur, counted; what is wrong in both; what was not compared."""
+    summary, rows = comparison.summary, list[list[Inline]]()
+    for change, count in summary.counts.items():
+        if count:
+            tone = "bad" if change in summary.blocking else "good" if change in IMPROVEMENTS else ""
+            href = f"#change={change.value}" if form is Form.HTML and change not in UNOBSERVABLE else ""
+            notes = ["blocks"] if change in summary.blocking else []
+            notes += [f"{summary.accepted[change]} of them accepted"] if change in summary.accepted else []
+            wrong = summary.wrong_in_both if change is Change.SAME else 0
+            notes += [f"{wrong} of them wrong in both"] if wrong else []
+            name = Span(change.value, strong=change in summary.blocking, tone=tone, href=href)
+            rows.append([name, str(count), "; ".join([change.meaning, *notes])])
+    bar = 1 if form is Form.HTML else None
+    yield Table(["change", "executions", "meaning"], rows, frozenset({1}), bar, f"Changes from {_name(comparison)}")
+    yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
+    if summary.unchanged:
+        title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
+        rows_of = summary.unchanged if verbose or form is not Form.TEXT else summary.unchanged[:_MOST_UNCHANGED]
+        more = len(summary.unchanged) - len(rows_of)
+        hidden = [Paragraph(f"and {more} more; -v shows them")] if more else []
+        yield Folded(title, [_rows(rows_of), *hidden], is_open=form is Form.TEXT)
+    if comparison.left_out:
+        cases = plural(len(comparison.left_out), "case")
+        yield Folded(f"{cases} left out, not the same in both", [Names(comparison.left_out)])
+
+
+def _rows(groups: Sequence[TransitionGroup]) -> Table:
+    """Groups of changes, a row each."""
+    rows: list[list[Inline]] = [
+        [
+            shortened(group.change.value + (f", accepted: {group.accepted}" if group.accepted else ""), 160),
+            shortened(group_cause(group), 160),
+            str(len(group.cases)),
+            Span(shortened(group.smallest.execution.case, 160), code=True),
+        ]
+        for group in groups[:_MOST_ROWS]
+    ]
+    more = len(groups) - _MOST_ROWS
+    rows += [["", f"and {more} more", "", ""]] if more > 0 else []
+    return Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}))
+
+
+def _filters(groups: Sequence[TransitionGroup]) -> dict[str, list[str]]:
+    kinds = {kind for group in groups for side in group.kinds for kind in side}
+    return {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
+
+
+def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int, *, in_full: bool) -> Finding:
+    """A group of changes: why, the smallest case with both results, and its cases."""
+    is_better = group.change in IMPROVEMENTS
+    state = "blocks" if group.blocks else "accepted" if group.accepted else "better" if is_better else "to review"
+    tone = "bad" if group.blocks else "good" if is_better else "known"
+    names = slug(f"{_name(comparison)}-{group.change.value}-{group.accepted or ''}-{group_cause(group)}")
+    data = {
+        "target": comparison.new.name,
+        "change": group.change.value,
+        "kinds": " ".join(dict.fromkeys(kind for side in group.kinds for kind in side)),
+    }
+    smallest, parts = group.smallest.execution, list[Block]()
+    if group.accepted is not None:
+        parts.append(Paragraph(f"Accepted: {group.accepted}"))
+    if in_full:
+        parts += [Paragraph(text) for text in titles(group.defects, comparison)]
+        case = Span(shortened(smallest.case), code=True)
+        parts.append(Paragraph([case, f" ({smallest.variant}): {shortened(smallest.title)}"]))
+        parts += _sides(group, comparison) if form is Form.HTML else [Lines(details(group.smallest), "Both results")]
+        parts += [_again(group, comparison)] if form is Form.HTML else []
+    title, badges = [shortened(group_cause(group))], [Span(state, tone=tone)]
+    if form is Form.TEXT:
+        badges = [Span(group.change.value, tone=tone), *badges]
+    else:
+        title = [group.change.value, f": {title[0]}"]
+    return Finding(
+        f"change-{names}",
+        title,
+        badges,
+        plural(len(group.cases), "case"),
+        [*parts, *_cases(group, form, most, in_full=in_full)],
+        data,
+    )
+
+
+def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> Iterator[Block]:
+    """The cases of a group, as far as its example does not name them."""
+    cases, words = group.cases, plural(len(group.cases), "case")
+    if form is Form.HTML:
+        yield Folded("The case" if len(cases) == 1 else f"All {words}", [Names(cases)], "cases")
+    elif len(cases) > 1 or not in_full:
+        names: list[Inline] = [Span(shortened(name), code=True) for name in cases[:most]]
+        names += [f"and {len(cases) - most} more"] if len(cases) > most else []
+        listed = Lines(some(cases, most), "Cases") if form is Form.TEXT else Bullets(names)
+        summary = f"The first {most} of {words}" if len(cases) > most else f"All {words}"
+        yield from [Paragraph("Cases:")] if form is Form.TEXT and in_full and group.blocks else []
+        yield listed if group.blocks else Folded(summary, [listed])
+
+
+def _sides(group: TransitionGroup, comparison: TargetComparison) -> Iterator[Block]:
+    """Both results of the smallest case, drawn."""
+    smallest = group.smallest
+    if smallest.change is Change.CONFORMING_BUT_DIFFERENT:
+        yield Lines(details(smallest), "Both results")
+        return
+    described = next((side for side in (smallest.new, smallest.old) if side and side.input), smallest.execution)
+    settings = "; ".join(filter(None, [ExecutionView(described).settings, *ExecutionView(described).graph[:1]]))
+    yield Paragraph([Span(described.spec, code=True), f": {settings}" if settings else ""])
+    for label, target, side in (("old", comparison.old, smallest.old), ("new", comparison.new, smallest.new)):
+        about: Inline = [Span(label, strong=True), f", {target.name}: {_result(side) if side else 'not executed'}"]
+        yield Evidence(ExecutionView(side), about, settings=False) if side is not None else Paragraph(about)
+
+
+def _again(group: TransitionGroup, comparison: TargetComparison) -> Command:
+    words = run_on(group.smallest.execution, [comparison.old.name, comparison.new.name])
+    return Command(shlex.join(words), "run the example on both targets")
+
+
+def write_json(report: ComparisonReport, file: TextIO) -> None:
+    """Write one JSON document with every transition, one by one."""
+    schema = inert.dumps(f"maxpool-check/{report.command}/1")
+    file.write(f'{{"schema": {schema}, "exit_code": {report.exit_code.value}, "comparisons": [')
+    for number, comparison in enumerate(report.comparisons):
+        file.write(",\n" if number else "\n")
+        members = {
+            "old": target_data(comparison.old),
+            "new": target_data(comparison.new),
+            "decision": comparison.decision,
+            "message": str(comparison),
+            "compared": comparison.gate.compared,
+            "left_out": comparison.left_out,
+            "summary": {change.value: count for change, count in comparison.summary.counts.items()},
+            "wrong_in_both": comparison.summary.wrong_in_both,
+            "tools": comparison.tools,
+            "unused": comparison.unused,
+            "transitions": map(_transition, comparison.transitions),
+        }
+        write_object(file, members)
+    errors = [{"message": error} for error in report.errors]
+    file.write(f'],\n"errors": {inert.dumps(errors)}}}\n')
+
+
+def _transition(transition: Transition) -> dict[str, Any]:
+    def members(execution: Execution, *names: str) -> dict[str, Any]:
+        return {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
+
+    entry = transition.accepted
+    accepted = entry and {"author": entry.author, "reason": entry.reason, "expires": entry.expires.isoformat()}
+    return {
+        **members(transition.execution, "case", "variant", "title", "origin"),
+        "change": transition.change,
+        "blocks": transition.blocks,
+        "accepted": accepted,
+        "old": transition.old and members(transition.old, *_SIDE),
+        "new": transition.new and members(transition.new, *_SIDE),
+    }
+
+
+def _checks(report: ComparisonReport) -> Checks:
+    """A suite for each comparison, a test for each case: what blocks fails, and other changes are its output."""
+    suites, logs = [], []
+    rules = {change.value: {"shortDescription": {"text": change.meaning}} for change in Change}
+    for comparison in report.comparisons:
+
+        def items(comparison: TargetComparison = comparison) -> Iterator[Item]:
+            for case, changes in groupby(comparison.transitions, key=lambda each: each.execution.case):
+                yield _item(case, list(changes), comparison)
+            for case in comparison.left_out:
+                message = "left out: the case differs between the records"
+                yield Item(*of_case(case), state="skipped", kind="left-out", message=message)
+
+        properties = [
+            *(("old", comparison.old.name), ("new", comparison.new.name)),
+            *zip(
+                ("old_cases_sha256", "new_cases_sha256"),
+                (header.cases_sha256 for header in comparison.headers),
+                strict=True,
+            ),
+            ("decision", comparison.decision.value if comparison.decision else report.exit_code.name),
+            ("reason", str(comparison)),
+        ]
+        suites.append(Suite(_name(comparison), items, properties))
+        logs.append(Log(_name(comparison), comparison.headers[1].tool, items, rules, comparison.errors))
+    if not logs:
+        logs.append(Log(report.command, maxpool_check.__version__, lambda: iter(()), {}, report.problems))
+    return Checks(suites, logs, report.errors)
+
+
+def _item(case: str, changes: Sequence[Transition], comparison: TargetComparison) -> Item:
+    """The changes of a case: the worst is that of the item."""
+    order = list(Change)
+    shown = [each for each in changes if each.change not in UNOBSERVABLE]
+    shown.sort(key=lambda each: (not each.blocks, order.index(each.change)))
+    blocking, others = ([each for each in shown if each.blocks is blocks] for blocks in (True, False))
+    state = "failure" if blocking else "passed"
+    if not blocking and all(each.change in _ONE_SIDED for each in changes):
+        state = "skipped"
+    told = blocking or changes
+    return Item(
+        *of_case(case),
+        origin=changes[0].execution.origin,
+        state=state,
+        kind=blocking[0].change.value if blocking else "not-compared",
+        message="; ".join(_sentences(told)),
+        text=lambda: "\n".join(_explained(blocking, comparison)) if blocking else "",
+        output=lambda: "\n".join(_explained(others, comparison)) if others else "",
+        alert=(lambda: _alert(case, shown, comparison)) if shown else None,
+    )
+
+
+def _alert(case: str, changes: Sequence[Transition], comparison: TargetComparison) -> Alert:
+    first = changes[0]
+    level = "error" if first.blocks else "note" if first.change in IMPROVEMENTS else "warning"
+    properties = {
+        "case": case,
+        "changes": {each.execution.variant: each.change.value for each in changes},
+        "blocks": first.blocks,
+    }
+    text = [f"{case}: {'; '.join(_sentences(changes))}", *_explained(changes, comparison)]
+    identity = (comparison.old.name, comparison.new.name, case)
+    return Alert(first.change.value, level, "\n".join(text), identity, properties)
+
+
+def _sentence(transition: Transition) -> str:
+    """A change and its cause: the known defects of an execution before and after, or its kinds where there is none."""
+    change, sides = transition.change, (transition.old, transition.new)
+    causes = [(side.known or ", ".join(side.kinds)) if side else "" for side in sides]
+    text = change.meaning if change is Change.NOT_COMPARED else cause(change, causes)
+    return f"{change.value}{' (accepted)' if transition.accepted is not None else ''}: {text}"
+
+
+def _sentences(changes: Sequence[Transition]) -> list[str]:
+    """Each change with its cause and the variants that show it: ``regressed: conforms -> ORT-SEED-KEPT (indices)``."""
+    variants: dict[str, list[str]] = {}
+    for each in changes:
+        variants.setdefault(_sentence(each), []).append(each.execution.variant)
+    return [f"{text} ({', '.join(names)})" for text, names in variants.items()]
+
+
+def _explained(changes: Sequence[Transition], comparison: TargetComparison) -> Iterator[str]:
+    """The changes of a case in full: its title, the known defects, and both results of the variants that show the same."""
+    yield changes[0].execution.title
+    yield from titles([side.known for each in changes for side in (each.old, each.new) if side is not None], comparison)
+    yield from dict.fromkeys(f"accepted: {each.accepted}" for each in changes if each.accepted is not None)
+    alike: dict[tuple[str, ...], list[Transition]] = {}
+    for each in changes:
+        alike.setdefault((_sentence(each), *details(each)), []).append(each)
+    for (_, *lines), transitions in alike.items():
+        yield from _sentences(transitions)
+        yield from lines
+
+
+def workflow_commands(report: ComparisonReport) -> list[str]:
+    """An error at the line of the smallest case of every group that blocks, and other problems."""
+    annotations = []
+    for comparison in report.comparisons:
+        for group in comparison.groups:
+            if group.blocks:
+                smallest = group.smallest.execution
+                lines = [f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(group.smallest)]
+                if len(group.cases) > 1:
+                    lines += [f"{plural(len(group.cases), 'case')} in total:", *some(group.cases, MOST_NAMES)]
+                title = f"{group.change.value} on {comparison.new.name}: {shortened(group_cause(group))}"
+                annotations.append(github.Annotation(title, lines, smallest.origin))
+    annotations += [github.Annotation("incomplete", [error]) for error in report.errors]
+    return github.commands(annotations)

@@ -1,13 +1,26 @@
-"""A run for GitHub: a step summary in Markdown, and annotations at the lines of the cases."""
+"""What GitHub shows of a step: annotations at the lines of cases, and of a run a summary in Markdown."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.reporting.findings import Finding, sentence
-from maxpool_check.reporting.markdown import severity_table, state, summary_table, tested
-from maxpool_check.reporting.markup import bullets, code, escaped, fenced, folded, joined, table
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Document,
+    Folded,
+    Inline,
+    Lines,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+)
+from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.text import details
+from maxpool_check.reporting.writers import markdown
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural
 
@@ -15,58 +28,91 @@ MOST_ANNOTATIONS = 10
 """How many annotations GitHub takes from a step."""
 
 
-def write(report: RunReport, file: TextIO) -> None:
-    """Write the summary: the state, a table, and every unexpected finding with its smallest case."""
-    blocks = ["## MaxPool conformance", *state(report), *tested(report), summary_table(report), severity_table(report)]
-    for finding in report.unexpected:
-        smallest = finding.smallest
-        blocks += [
-            f"### {escaped(finding.heading)} on {escaped(finding.target)}",
-            bullets(escaped(sentence(kind)) for kind in finding.kinds),
-            escaped(finding.explanation),
-            f"{plural(len(finding.cases), 'case')}. The smallest is {code(smallest.case)} ({escaped(smallest.variant)}):",
-            fenced(details(smallest)),
-        ]
-    rows = [[f"`{each.target}`", ", ".join(each.kinds), str(len(each.cases))] for each in report.inconsistent]
-    if rows:
-        blocks.append(folded("Inconsistent results", table(["target", "kinds", "cases"], rows, right=[2])))
-    rows = [
-        [
-            finding.severity.value, code(finding.defect.id if finding.defect else ""), code(finding.target),
-            escaped(finding.title), str(len(finding.cases)),
-        ]
-        for finding in report.findings
-        if finding.is_expected
-    ]  # fmt: skip
-    if rows:
-        headings = ["severity", "defect", "target", "title", "cases"]
-        blocks.append(folded("Known defects", table(headings, rows, right=[4])))
-    file.write(joined(blocks) + "\n")
+@dataclass(frozen=True)
+class Annotation:
+    """An error with a title, and the place of it, ``FILE:LINE``, if it has one; line 0 is that of a model."""
+
+    title: str
+    lines: Sequence[str]
+    origin: str = ""
+
+
+def commands(annotations: Sequence[Annotation]) -> list[str]:
+    """Workflow commands: those of the first annotations, and how many more there are."""
+    more = len(annotations) - MOST_ANNOTATIONS + 1
+    if more > 1:
+        rest = Annotation("", [f"{more} more; see the step summary"])
+        annotations = [*annotations[: MOST_ANNOTATIONS - 1], rest]
+    lines = []
+    for each in annotations:
+        path, _, line = each.origin.rpartition(":")
+        values = {"file": path, "line": line if line != "0" else "", "title": each.title}
+        properties = ",".join(f"{name}={inert.property_value(value)}" for name, value in values.items() if value)
+        lines.append(f"::error{' ' * bool(properties)}{properties}::{inert.data(chr(10).join(each.lines))}")
+    return lines
 
 
 def workflow_commands(record: Record) -> list[str]:
-    """Workflow commands: an error at the line of the smallest case of every unexpected finding, and other problems."""
+    """An error at the line of the smallest case of every unexpected finding of a run, and other problems."""
     report = RunReport(record, 0)
-    lines = [_annotation(finding) for finding in report.unexpected]
-    others = [(f"{entry.id} is {entry.status.value}", entry.message) for entry in report.outdated]
+    annotations = []
+    for finding in report.unexpected:
+        smallest = finding.smallest
+        lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
+        lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
+        annotations.append(Annotation(f"{', '.join(finding.kinds)} on {finding.target}", lines, smallest.origin))
+    annotations += [Annotation(f"{each.id} is {each.status.value}", [each.message]) for each in report.outdated]
     if record.footer is not None:
-        others += [("incomplete", problem) for problem in report.problems]
+        annotations += [Annotation("incomplete", [problem]) for problem in report.problems]
     for target, counts in report.counts.items():
         if counts[Verdict.ERROR]:
-            others.append(("error", f"{plural(counts[Verdict.ERROR], 'execution')} failed on {target}"))
-    lines += [f"::error title={inert.property_value(title)}::{inert.data(message)}" for title, message in others]
-    more = len(lines) - MOST_ANNOTATIONS + 1
-    return lines if more <= 1 else [*lines[: MOST_ANNOTATIONS - 1], f"::error::{more} more; see the step summary"]
+            annotations.append(
+                Annotation("error", [f"{plural(counts[Verdict.ERROR], 'execution')} failed on {target}"])
+            )
+    return commands(annotations)
 
 
-def _annotation(finding: Finding) -> str:
-    smallest = finding.smallest
-    path, _, line = smallest.origin.rpartition(":")
-    title = f"{', '.join(finding.kinds)} on {finding.target}"
-    lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
-    lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
-    message = inert.data("\n".join(lines))
-    properties = {"file": path, **({"line": line} if int(line) else {}), "title": title}
-    return (
-        f"::error {','.join(f'{name}={inert.property_value(value)}' for name, value in properties.items())}::{message}"
-    )
+def write(report: RunReport, file: TextIO) -> None:
+    """Write the summary of a run: its result, its numbers, and every unexpected finding with its smallest case."""
+    label, text = report.result
+    targets = [part for each in report.counts for part in (Span(each, code=True), ", ")][:-1]
+    head: list[Block] = [
+        Paragraph(Span(f"{label} {text}", strong=True)),
+        Paragraph([f"Tested: {report.tested} on ", *targets, "."]),
+    ]
+    head += [Paragraph(problem, "problem") for problem in report.problems]
+    markdown.write(Document("", "MaxPool conformance", head, list(_summary(report))), file)
+
+
+def _summary(report: RunReport) -> Iterator[Block]:
+    numbers: list[list[Inline]] = [
+        [Span(target, code=True), *(str(counts[verdict]) for verdict in report.verdicts)]
+        for target, counts in report.counts.items()
+    ]
+    yield Table(["executions", *report.verdicts], numbers, frozenset(range(1, len(report.verdicts) + 1)))
+    for finding in report.unexpected:
+        smallest = finding.smallest
+        example: list[str | Span] = [Span(smallest.case, code=True), f" ({smallest.variant}):"]
+        yield Section(
+            f"{finding.heading} on {finding.target}",
+            [
+                Bullets([sentence(kind) for kind in finding.kinds]),
+                *([Paragraph(finding.explanation)] if finding.explanation else []),
+                Paragraph([f"{plural(len(finding.cases), 'case')}. The smallest is ", *example]),
+                Lines(details(smallest)),
+            ],
+        )
+    known = [finding for finding in report.findings if finding.is_expected]
+    for title, findings in (("Inconsistent results", report.inconsistent), ("Known defects", known)):
+        rows: list[list[Inline]] = [
+            [
+                each.severity.value,
+                Span(each.defect.id if each.defect else ", ".join(each.kinds), code=True),
+                Span(each.target, code=True),
+                each.title,
+                str(len(each.cases)),
+            ]
+            for each in findings
+        ]
+        if rows:
+            yield Folded(title, [Table(["severity", "defect", "target", "title", "cases"], rows, frozenset({4}))])

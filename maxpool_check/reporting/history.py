@@ -1,16 +1,46 @@
-"""What many releases of one runtime show: which defects and kinds by release, and what changed with each."""
+"""What many releases of one runtime show, and what changed with each: the report of ``history``, as blocks, JSON and for CI."""
 
 import itertools
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TextIO
 
-from maxpool_check.comparing.gate import ChangeSummary, summarize
-from maxpool_check.comparing.transitions import transitions
+import maxpool_check
+from maxpool_check import inert
+from maxpool_check.comparing.gate import ChangeSummary, TransitionGroup, summarize
+from maxpool_check.comparing.transitions import UNOBSERVABLE, transitions
 from maxpool_check.judging.defects import Severity
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Chart,
+    Command,
+    Document,
+    Facts,
+    Folded,
+    Inline,
+    Matrix,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+)
+from maxpool_check.reporting.blocks import Verdict as Result
+from maxpool_check.reporting.changes import group_cause
+from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.findings import sentence
+from maxpool_check.reporting.html.charts import by_verdict
+from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
+from maxpool_check.reporting.provenance import environment
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
+from maxpool_check.words import plural, shortened
+
+_NEWEST = 8
+"""How many releases a step summary shows."""
 
 
 @dataclass
@@ -56,8 +86,8 @@ class Release:
     @property
     def defects(self) -> Counter[str]:
         """The number of cases that show each known defect in any variant."""
-        numbers = {name: len(each.sizes) for name, each in self.occurrences.items() if each.smallest.known == name}
-        return Counter(numbers)
+        shown = self.occurrences.items()
+        return Counter({name: len(each.sizes) for name, each in shown if each.smallest.known == name})
 
     @property
     def occurrences(self) -> Mapping[str, Occurrence]:
@@ -84,6 +114,13 @@ class Step(NamedTuple):
     new: str
     changes: ChangeSummary
 
+    def __str__(self) -> str:
+        """The number of executions of each observable change: ``1.0 to 1.1: 3 fixed, 1 added``."""
+        counts = [
+            (change, count) for change, count in self.changes.counts.items() if count and change not in UNOBSERVABLE
+        ]
+        return f"{self.old} to {self.new}: {', '.join(f'{count} {change.value}' for change, count in counts) or 'no changes'}"
+
 
 @dataclass(frozen=True)
 class HistoryReport:
@@ -93,23 +130,20 @@ class HistoryReport:
     releases: Sequence[Release]
     width: int = 100
     interrupted: bool = False
+    color: bool = False
+    verbose: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
         """``INCOMPLETE`` if a release was skipped, ``INTERRUPTED`` if the user did that."""
         if self.interrupted:
             return ExitCode.INTERRUPTED
-        return ExitCode.INCOMPLETE if self.skipped else ExitCode.AS_EXPECTED
+        return ExitCode.INCOMPLETE if self.errors else ExitCode.AS_EXPECTED
 
     @property
     def executed(self) -> list[Release]:
         """The releases that were not skipped."""
         return [release for release in self.releases if release.record is not None]
-
-    @property
-    def skipped(self) -> list[Release]:
-        """The releases that were skipped."""
-        return [release for release in self.releases if release.record is None]
 
     @property
     def distribution(self) -> str:
@@ -120,24 +154,17 @@ class HistoryReport:
     @property
     def errors(self) -> list[str]:
         """Why it is incomplete."""
-        return [f"{release.version} was skipped: {release.skipped}" for release in self.skipped]
+        return [f"{each.version} was skipped: {each.skipped}" for each in self.releases if each.record is None]
 
     @cached_property
     def steps(self) -> list[Step]:
         """The changes from each release that was not skipped to the next."""
         records = [(release.version, release.record) for release in self.releases if release.record is not None]
-        return [
-            Step(
-                old,
-                new,
-                summarize(
-                    transitions(
-                        before, after, (before.header.targets[0].name, after.header.targets[0].name)
-                    ).transitions
-                ),
-            )
-            for (old, before), (new, after) in itertools.pairwise(records)
-        ]
+        steps = []
+        for (old, before), (new, after) in itertools.pairwise(records):
+            names = (before.header.targets[0].name, after.header.targets[0].name)
+            steps.append(Step(old, new, summarize(transitions(before, after, names).transitions)))
+        return steps
 
     @cached_property
     def defects(self) -> dict[str, KnownEntry]:
@@ -171,13 +198,231 @@ class HistoryReport:
         position = executed.index(release)
         return executed[position - 1] if position else None
 
-    @property
-    def rows(self) -> list[tuple[str, list[int]]]:
-        """The known defects, the worst first, the kinds, then the verdicts, each with its numbers by release."""
-        defects = [release.defects for release in self.executed]
-        kinds = [release.kinds for release in self.executed]
-        verdicts = [release.verdicts for release in self.executed]
-        rows = [(name, [counter[name] for counter in defects]) for name in self.defects]
-        rows += [(kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))]
-        rows += [(verdict.value, [counter[verdict] for counter in verdicts]) for verdict in Verdict]
-        return [(label, numbers) for label, numbers in rows if any(numbers)]
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The report in this form, with fewer and fewer changes, then fewer and fewer releases."""
+        most = len(self.executed)
+        if form is Form.GITHUB:
+            yield _summary(self)
+        elif form is Form.HTML:
+            yield _document(self, form, None, most)
+        else:
+            for changes, newest in ((1000, most), (30, most), (10, most), (3, most), (3, 24), (3, _NEWEST)):
+                yield _document(self, form, changes, newest)
+
+    def checks(self) -> Checks:
+        """A suite for each release, a test for each known defect and for kinds that none explains.
+
+        A test fails on the release that shows what the release before did not, and is skipped where it was so before. The newest
+        release has an alert for each that it shows.
+        """
+        suites = []
+        for release in self.releases:
+
+            def items(release: Release = release) -> Iterator[Item]:
+                return (_item(self, release, cause) for cause in self.causes)
+
+            facts = {"version": release.version, "skipped": release.skipped}
+            if release.record is not None:
+                counts = {verdict.value: str(count) for verdict, count in sorted(release.verdicts.items())}
+                facts = {"version": release.version, "cases_sha256": release.record.header.cases_sha256, **counts}
+            suites.append(Suite(f"{self.target} {release.version}", items, list(facts.items())))
+        newest = self.executed[-1] if self.executed else None
+        tool = newest.record.header.tool if newest and newest.record else maxpool_check.__version__
+        texts = {cause: self.title(cause) or " ".join(map(sentence, cause.split(", "))) for cause in self.causes}
+        rules = {cause: {"shortDescription": {"text": text}} for cause, text in texts.items()}
+
+        def shown() -> Iterator[Item]:
+            return (_item(self, newest, cause) for cause in self.causes if newest and cause in newest.occurrences)
+
+        return Checks(suites, [Log(f"history/{self.target}", tool, shown, rules, self.errors)], self.errors)
+
+
+def _item(report: HistoryReport, release: Release, cause: str) -> Item:
+    """What a release shows of a known defect, or of kinds."""
+    occurrence, group = release.occurrences.get(cause), f"{report.target} {release.version}"
+    if release.record is None:
+        return Item(group, cause, state="skipped", kind="skipped-release", message=release.skipped)
+    if occurrence is None:
+        return Item(group, cause)
+    before, smallest = report.before(release), occurrence.smallest
+    is_new = before is not None and cause not in before.occurrences
+    since = report.since(cause, release)
+    how_long = f"and by none of {before.version}" if is_new and before else f"since {since}"
+    message = f"shown by {plural(len(occurrence.sizes), 'case')}"
+    message += f", {how_long}" if before is not None else "; no older release was executed"
+    title = [report.title(cause)] if report.title(cause) else []
+    lines = [*title, f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(smallest)]
+
+    def alert() -> Alert:
+        text = "\n".join([f"{cause} on {release.version}: {message}", *lines])
+        properties = {"version": release.version, "since": since, "cases": occurrence.cases}
+        return Alert(cause, "error" if is_new else "warning", text, ("history", report.target), properties)
+
+    return Item(
+        group,
+        cause,
+        smallest.origin,
+        state="failure" if is_new else "skipped",
+        kind="newly-shown" if is_new else "shown-before",
+        message=message,
+        text=lambda: "\n".join(lines) if is_new else "",
+        alert=alert,
+    )
+
+
+def _result(report: HistoryReport) -> Result:
+    executed = report.executed
+    word, sentence = "COMPLETE", plural(len(executed), "release")
+    if report.exit_code:
+        word, sentence = "INCOMPLETE", f"{len(report.errors)} of {plural(len(report.releases), 'release')} skipped"
+    if executed:
+        defects, kinds = plural(len(executed[-1].defects), "known defect"), plural(len(executed[-1].kinds), "kind")
+        sentence += f", from {executed[0].version} to {executed[-1].version}: the newest shows {defects} and {kinds}"
+        sentence += " of divergence"
+    return Result(word, sentence, "bad" if report.exit_code else "known" if report.causes else "good")
+
+
+def _extent(report: HistoryReport, shown: Sequence[Release]) -> str:
+    every = len(report.executed)
+    return f"the newest {len(shown)} of {every} releases" if len(shown) < every else "each release"
+
+
+def _matrices(report: HistoryReport, releases: Sequence[Release]) -> list[Matrix]:
+    """The known defects, the kinds and the verdicts, each with its numbers by release."""
+    names = [release.version for release in releases]
+    defects = [(name, report.title(name), [each.defects[name] for each in releases]) for name in report.defects]
+    every = sorted({kind for release in releases for kind in release.kinds})
+    kinds = [(name, sentence(name), [each.kinds[name] for each in releases]) for name in every]
+    verdicts = [(name.value, "", [each.verdicts[name] for each in releases]) for name in Verdict]
+    parts = (("defect", defects), ("kind", kinds), ("verdict", verdicts))
+    return [
+        Matrix(unit, names, [row for row in rows if any(row[2])], f"{unit.capitalize()}s by release")
+        for unit, rows in parts
+    ]
+
+
+def _document(report: HistoryReport, form: Form, most: int | None, newest: int) -> Document:
+    """The report with so many groups of changes of each step, and the newest releases."""
+    shown = report.executed[-newest:] if newest else []
+    headers = [release.record.header for release in shown if release.record is not None]
+    head: list[Block] = [_result(report), *(Paragraph(shortened(error), "problem") for error in report.errors)]
+    defects, kinds, verdicts = _matrices(report, shown)
+    titles = (
+        "Known defects, in numbers of cases",
+        "Kinds of divergence, in numbers of cases",
+        "Verdicts, in numbers of executions",
+    )
+    numbers = [
+        Section(title, [matrix, *_words(matrix, form)], f"{matrix.unit}s", f"{matrix.unit.capitalize()}s")
+        for title, matrix in zip(titles, (defects, kinds, verdicts), strict=True)
+    ]
+    steps: list[Block] = [_step(step, form, most) for step in report.steps[-newest:]]
+    changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
+    of = f" on {_extent(report, shown)}" if len(shown) < len(report.executed) else ""
+    parts: list[Block] = [*numbers, changes]
+    if form is Form.HTML:
+        parts = [_trend(report), *parts]
+    if headers and form is not Form.TEXT:
+        facts: list[Block] = [Facts(list(environment(headers[-1])))]
+        facts += [Command(shlex.join(headers[-1].command), "run the newest again")] if headers[-1].command else []
+        parts.append(Section("Environment of the newest", facts, "environment", "Environment"))
+    title = report.target if form is Form.HTML else f"{report.target}: a history{of}"
+    return Document("MaxPool history", shortened(title), head, parts)
+
+
+def _words(matrix: Matrix, form: Form) -> Iterator[Block]:
+    """What the names in numbers by release mean; a page says it beside them."""
+    about: list[Inline] = [[Span(name, code=True), f": {text}"] for name, text, _ in matrix.rows if text]
+    if form is Form.MARKDOWN and about:
+        yield Bullets(about)
+
+
+def _trend(report: HistoryReport) -> Section:
+    """The executions that do not conform, by release."""
+    verdicts = [release.verdicts for release in report.executed]
+    numbers = [{verdict.value: count for verdict, count in each.items()} for each in verdicts]
+    labels = [release.version for release in report.executed]
+    chart = Chart(labels, by_verdict(labels, numbers).series, "Executions that do not conform, by release")
+    content: list[Block] = [chart] if report.executed else [Paragraph("No release was executed.")]
+    return Section("Trend: executions that do not conform", content, "trend", "Trend")
+
+
+def _step(step: Step, form: Form, most: int | None) -> Block:
+    """The groups of changes of a step, so many of them."""
+    groups = step.changes.groups
+    if form is Form.TEXT or not groups:
+        return Paragraph(str(step))
+    rows: list[list[Inline]] = [_row(group) for group in groups[:most]]
+    more = len(groups) - len(rows)
+    rows += [["", f"and {more} more", "", ""]] if more else []
+    table = Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}), label=str(step))
+    if form is Form.HTML:
+        return Folded(
+            [Span(f"{step.old} to {step.new}", strong=True), f": {plural(len(groups), 'group')} of changes"], [table]
+        )
+    return Section(f"{step.old} to {step.new}", [table])
+
+
+def _row(group: TransitionGroup) -> list[Inline]:
+    smallest = Span(shortened(group.smallest.execution.case, 120), code=True)
+    return [group.change.value, shortened(group_cause(group), 140), str(len(group.cases)), smallest]
+
+
+def _summary(report: HistoryReport) -> Document:
+    """What each of the newest releases shows, in numbers of cases, and what changed: for GitHub."""
+    newest = report.executed[-_NEWEST:]
+    occurrences = [release.occurrences for release in newest]
+    rows = [
+        (cause, "", [len(each[cause].sizes) if cause in each else 0 for each in occurrences])
+        for cause in report.causes
+        if any(cause in each for each in occurrences)
+    ]
+    extent = (
+        f"The number of cases that show each known defect, or kinds that none explains, on {_extent(report, newest)}:"
+    )
+    matrix = Matrix("", [release.version for release in newest], rows, "Cases by release")
+    steps: list[Inline] = [str(step) for step in report.steps[-_NEWEST:]]
+    parts: list[Block] = [Paragraph(extent), matrix if rows else Paragraph("None.")]
+    parts += [Folded("Changes", [Bullets(steps)])] if steps else []
+    parts += [Bullets([shortened(error) for error in report.errors])] if report.errors else []
+    return Document("", f"{shortened(report.target)}: a history", [_result(report)], parts)
+
+
+def write_json(report: HistoryReport, file: TextIO) -> None:
+    """Write one JSON document."""
+    releases: list[dict[str, Any]] = []
+    for release in report.releases:
+        if release.record is None:
+            releases.append({"version": release.version, "skipped": release.skipped})
+        else:
+            numbers = {"verdicts": release.verdicts, "defects": release.defects, "kinds": release.kinds}
+            digest = release.record.header.cases_sha256
+            releases.append({"version": release.version, "cases_sha256": digest, **numbers})
+    changes = [
+        {
+            "from": step.old,
+            "to": step.new,
+            "summary": step.changes.counts,
+            "groups": [
+                {
+                    "change": group.change,
+                    "before": group.kinds[0],
+                    "after": group.kinds[1],
+                    "defects": group.defects,
+                    "cases": group.cases,
+                }
+                for group in step.changes.groups
+            ],
+        }
+        for step in report.steps
+    ]
+    document = {
+        "schema": "maxpool-check/history/1",
+        "exit_code": report.exit_code,
+        "target": report.target,
+        "distribution": report.distribution,
+        "releases": releases,
+        "changes": changes,
+        "errors": [{"message": error} for error in report.errors],
+    }
+    file.write(inert.dumps(document, indent=1) + "\n")

@@ -12,6 +12,7 @@ from maxpool_check.models.cases import values_of
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import Upgrade
 from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.items import Checks
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
@@ -157,6 +158,12 @@ class ModelReport:
     width: int = 100
     color: bool = False
     verbose: bool = False
+
+    def checks(self) -> Checks:
+        """The report for CI systems."""
+        from maxpool_check.reporting.model_ci import checks
+
+        return checks(self)
 
     @cached_property
     def run(self) -> RunReport:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import Finding, findings
+from maxpool_check.reporting.items import Checks, of_run
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.words import plural
 
@@ -129,6 +130,10 @@ class RunReport:
     color: bool = False
     verbose: bool = False
     cases: bool = False
+
+    def checks(self) -> Checks:
+        """The report for CI systems."""
+        return of_run(self)
 
     @cached_property
     def findings(self) -> list[Finding]:

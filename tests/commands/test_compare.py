@@ -14,16 +14,16 @@ RELEASES = pytest.mark.network
 @pytest.mark.parametrize(
     ("base", "head", "code", "line"),
     [
-        ("right", "right", 0, "SAFE no observable change in 12 executions"),
-        pytest.param("right", "keeps_the_seed", 1, "BLOCK 2 regressed of 12 executions", marks=pytest.mark.long),
-        ("keeps_the_seed", "right", 0, "REVIEW 2 fixed of 12 executions"),
-        ("right", "refuses_everything", 1, "BLOCK 10 newly-refused of 12 executions"),
+        ("right", "right", 0, "SAFE  no observable change in 12 executions"),
+        pytest.param("right", "keeps_the_seed", 1, "BLOCK  2 regressed of 12 executions", marks=pytest.mark.long),
+        ("keeps_the_seed", "right", 0, "REVIEW  2 fixed of 12 executions"),
+        ("right", "refuses_everything", 1, "BLOCK  10 newly-refused of 12 executions"),
         pytest.param(
-            "refuses_everything", "right", 0, "REVIEW 10 newly-accepted of 12 executions", marks=pytest.mark.long
+            "refuses_everything", "right", 0, "REVIEW  10 newly-accepted of 12 executions", marks=pytest.mark.long
         ),
-        pytest.param("right", "dies_of_a_signal", 1, "BLOCK 2 crash-new of 12 executions", marks=pytest.mark.long),
-        pytest.param("accepts_everything", "right", 0, "REVIEW 2 fixed of 12 executions", marks=pytest.mark.long),
-        ("right", "y_alone", 0, "REVIEW 5 missing of 12 executions"),
+        pytest.param("right", "dies_of_a_signal", 1, "BLOCK  2 crash-new of 12 executions", marks=pytest.mark.long),
+        pytest.param("accepts_everything", "right", 0, "REVIEW  2 fixed of 12 executions", marks=pytest.mark.long),
+        ("right", "y_alone", 0, "REVIEW  5 missing of 12 executions"),
     ],
 )
 def test_the_last_line_of_a_gate(cli, small, kernel_target, tmp_path, base, head, code, line):
@@ -69,7 +69,7 @@ def test_two_targets_are_run_side_by_side(cli, small, kernel_target, tmp_path):
     assert done.code == 1
     assert "regressed  conforms -> indices-sentinel, y-lowest-for-neg-inf  1 case" in done.out
     assert "Y[0, 0, 0, 0]: expected -inf, got -3.4028235e+38" in done.out
-    assert "**BLOCK 2 regressed of 12 executions**" in paths[1].read_text()
+    assert "**BLOCK** 2 regressed of 12 executions" in paths[1].read_text()
     document = json.loads(paths[2].read_text())
     (comparison,) = document["comparisons"]
     assert document["schema"] == "maxpool-check/gate/1"
@@ -92,7 +92,7 @@ def test_two_targets_are_run_side_by_side(cli, small, kernel_target, tmp_path):
 
 def test_other_changes_can_block(cli, small, kernel_target):
     asked = ("gate", small, "--base", kernel_target("keeps_the_seed"), "--head", kernel_target("right"))
-    assert cli(*asked, "--fail-on", "fixed").out.rstrip().endswith("BLOCK 2 fixed of 12 executions")
+    assert cli(*asked, "--fail-on", "fixed").out.rstrip().endswith("BLOCK  2 fixed of 12 executions")
     assert cli(*asked, "--fail-on", "any").code == 1
     wrong = cli(*asked, "--fail-on", "fixd")
     assert wrong.code == 2
@@ -139,7 +139,7 @@ def test_records_of_different_cases(cli, small, kernel_target, tmp_path):
     left = cli("gate", old, new, "--intersection")
     assert (left.code, left.out.rstrip().splitlines()[-1]) == (
         0,
-        "SAFE no observable change in 10 executions; 1 case left out",
+        "SAFE  no observable change in 10 executions; 1 case left out",
     )
 
 
@@ -149,7 +149,7 @@ def test_an_incomplete_record_is_compared_and_never_green(cli, small, kernel_tar
     cut.write_text("\n".join(old.read_text().splitlines()[:-3]) + "\n")
     done = cli("gate", old, cut)
     assert done.code == 3
-    assert done.out.rstrip().splitlines()[-1].startswith("INCOMPLETE the new record is incomplete")
+    assert done.out.rstrip().splitlines()[-1].startswith("INCOMPLETE  the new record is incomplete")
     assert cli("gate", old, tmp_path / "nothing.jsonl").code == 2
 
 
@@ -161,7 +161,7 @@ def test_values_that_conform_and_differ_are_shown(cli, tmp_path, kernel_target):
     done = cli(
         "gate", tmp_path / "x.yaml", "--base", kernel_target("right"), "--head", kernel_target("names_the_last_tie")
     )
-    assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
+    assert done.out.rstrip().splitlines()[-1] == "REVIEW  1 conforming-but-different of 2 executions"
     assert "Indices[0, 0, 0, 0]: reference 0, old 0, new 3" in done.out
 
 
@@ -182,7 +182,7 @@ def test_a_gate_in_a_workflow_annotates_what_blocks_and_appends_to_the_summary(c
         assert "expected -inf, got -3.4028235e+38" in line
     text = summary.read_text()
     assert text.startswith("Of an earlier step.\n#")
-    assert "**BLOCK 2 regressed of 12 executions**" in text
+    assert "**BLOCK** 2 regressed of 12 executions" in text
     document = JUnitXml.fromfile(str(junit))
     assert (document.tests, document.failures) == (6, 1)
     # Outside of a workflow, and where another format takes stdout, nothing is annotated.
@@ -213,7 +213,7 @@ SONNX = CASES / "sonnx"
 def test_the_release_where_a_verdict_changes(cli, arguments, line):
     done = cli("bisect", *arguments, "--from", "1.19", "-q")
     assert done.code == 0, done.err
-    assert done.out.rstrip().splitlines()[-1] == line
+    assert done.out.rstrip().splitlines()[-1] == f"CHANGED  {line}"
 
 
 @RELEASES
@@ -237,8 +237,8 @@ def test_a_verdict_that_does_not_change(cli, tmp_path):
         *itertools.chain.from_iterable(("--report", f"{form}={path}") for form, path in reports.items()),
     )  # fmt: skip
     sentence = "no change from 1.29.0 to 1.30.0: conforms"
-    assert (done.code, done.out.rstrip().splitlines()[-1]) == (1, sentence)
-    assert f"**{sentence}**" in reports["markdown"].read_text()
+    assert (done.code, done.out.rstrip().splitlines()[-1]) == (1, f"UNCHANGED  {sentence}")
+    assert f"**UNCHANGED** {sentence}" in reports["markdown"].read_text()
     assert json.loads(reports["json"].read_text())["exit_code"] == 1
     (suite,) = JUnitXml.fromfile(str(reports["junit"]))
     assert [test.name for test in suite] == ["onnxruntime 1.29.0", "onnxruntime 1.30.0"]

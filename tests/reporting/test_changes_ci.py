@@ -12,8 +12,7 @@ from sarif_pydantic import Sarif
 from maxpool_check.commands.gate import FORMATS
 from maxpool_check.comparing.gate import GatePolicy, compare_targets
 from maxpool_check.comparing.transitions import Change
-from maxpool_check.reporting.changes import ComparisonReport
-from maxpool_check.reporting.changes_ci import workflow_commands
+from maxpool_check.reporting.changes import ComparisonReport, workflow_commands
 from maxpool_check.reporting.github import MOST_ANNOTATIONS
 from maxpool_check.results.details import AllowedDifference, Cell
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict

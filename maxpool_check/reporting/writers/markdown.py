@@ -8,6 +8,9 @@ from typing import TextIO
 from maxpool_check.reporting import blocks, markup
 from maxpool_check.reporting.blocks import Block, Document, Inline, spans
 
+_WIDEST = 380
+"""The characters of a line of numbers."""
+
 
 def write(document: Document, file: TextIO) -> None:
     """Write a report as Markdown."""
@@ -101,6 +104,10 @@ class _Writer:
     @block.register
     def _(self, block: blocks.Chart) -> str:
         return self.block(block.as_table())
+
+    @block.register
+    def _(self, block: blocks.Matrix) -> str:
+        return markup.joined(self.block(table) for table in block.tables(_WIDEST))
 
     @block.register
     def _(self, block: blocks.Folded) -> str:

@@ -150,9 +150,15 @@ class _Writer:
         self.write(block.as_table())
 
     @write.register
+    def _(self, block: blocks.Matrix) -> None:
+        for table in block.tables(self.console.width - self.indent, "."):
+            self.write(table)
+            self.console.print()
+
+    @write.register
     def _(self, block: blocks.Folded) -> None:
         self._say(_marked(block.summary))
-        self._inner(block.blocks if self.everything else (), 2)
+        self._inner(block.blocks if self.everything or block.is_open else (), 2)
 
     @write.register
     def _(self, block: blocks.Finding) -> None:

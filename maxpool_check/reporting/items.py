@@ -1,0 +1,238 @@
+"""What CI systems read: tests by suite, each with its state and perhaps an alert; and those of a run, a test for each case."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlsplit
+
+from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.case_results import CaseResult, case_results
+from maxpool_check.results.record import NOT_EXECUTED, KnownEntry, Record, TargetDescription, Verdict
+
+if TYPE_CHECKING:
+    from maxpool_check.reporting.run_report import RunReport
+
+_WARNINGS = frozenset({Severity.REFUSES_VALID, Severity.LIMIT, Severity.INCONSISTENCY})
+"""The severities of results that are not wrong."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """A result of SARIF: an ``error``, a ``warning`` or a ``note`` by some rule.
+
+    ``identity`` are words that stay the same as long as it is the same alert. ``names`` are those of what it is about, the short one
+    and the full one. ``suppressed`` says why nobody needs to look at it.
+    """
+
+    rule: str
+    level: str
+    text: str
+    identity: Sequence[str]
+    properties: Mapping[str, Any]
+    names: tuple[str, str] | None = None
+    suppressed: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A test of JUnit, in which ``group`` is the class, and the place of it, ``FILE:LINE``; line 0 is that of a model.
+
+    ``state`` is ``passed``, ``failure``, ``error`` or ``skipped``, of the type ``kind``. ``text`` explains it, and ``output`` is to be
+    known besides; these and the ``alert`` are made where they are written, not where items are counted.
+    """
+
+    group: str
+    name: str
+    origin: str = ""
+    state: str = "passed"
+    kind: str = ""
+    message: str = ""
+    text: Callable[[], str] = str
+    output: Callable[[], str] = str
+    seconds: float | None = None
+    properties: Sequence[tuple[str, str]] = ()
+    alert: Callable[[], Alert] | None = None
+
+
+Items = Callable[[], Iterator[Item]]
+"""Items, made again at each call: those of a long run are not held in memory."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of JUnit."""
+
+    name: str
+    items: Items
+    properties: Sequence[tuple[str, str]] = ()
+    timestamp: str = ""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run of SARIF: the alerts of its items. ``rules`` has what is known of rules, by their ids.
+
+    ``problems`` are those of the run itself, ``outdated`` those of its files.
+    """
+
+    name: str
+    tool: str
+    items: Items
+    rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+    outdated: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Checks:
+    """A report for CI systems. ``problems`` are those of the command itself; it took so many ``seconds``, if that is known."""
+
+    suites: Sequence[Suite]
+    logs: Sequence[Log]
+    problems: Sequence[str] = ()
+    seconds: float = 0.0
+
+
+class Report(Protocol):
+    """A report that CI systems can read."""
+
+    def checks(self) -> Checks:
+        """The report for CI systems."""
+
+
+def of_case(case: str) -> tuple[str, str]:
+    """The group and the name of the item of a case."""
+    file, _, name = case.rpartition(":")
+    return file.replace("/", "."), name
+
+
+def of_run(report: "RunReport") -> Checks:
+    """A suite for each target, with an item for each case. A known defect is skipped; one that no longer occurs fails."""
+    suites, logs = [], []
+    header = report.record.header
+    for target in header.targets:
+
+        def items(target: TargetDescription = target) -> Iterator[Item]:
+            return _of_target(report, target)
+
+        facts = [(name, getattr(target, name)) for name in ("distribution", "version", "provider")]
+        suites.append(Suite(target.name, items, [*facts, ("cases_sha256", header.cases_sha256)], header.started))
+        errors = [
+            f"{each.case}: {each.message}"
+            for each in report.record.executions
+            if each.target == target.name and each.verdict == Verdict.ERROR
+        ]
+        outdated = [f"{each.id} is {each.status}: {each.message}" for each in _outdated(report, target)]
+        known = {entry.id: _described(entry) for entry in report.known if entry.target == target.name}
+        rules = {
+            kind.value: {"shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
+            for kind, about in DESCRIPTIONS.items()
+        }
+        logs.append(Log(target.name, header.tool, items, rules | known, [*report.problems, *errors], outdated))
+    return Checks(suites, logs, report.problems, _wall_seconds(report.record))
+
+
+def _outdated(report: "RunReport", target: TargetDescription) -> list[KnownEntry]:
+    return [entry for entry in report.outdated if entry.target == target.name]
+
+
+def _described(entry: KnownEntry) -> dict[str, Any]:
+    """A rule of SARIF: the title of a known defect, its mechanism and issue."""
+    mechanism = " ".join(entry.reason.split())
+    rule: dict[str, Any] = {"shortDescription": {"text": entry.title or mechanism or entry.id}}
+    if mechanism:
+        rule |= {"fullDescription": {"text": mechanism}, "help": {"text": mechanism}}
+    if entry.issue and urlsplit(entry.issue).scheme in ("http", "https"):
+        rule["helpUri"] = quote(entry.issue, safe=":/?#[]@!$&'()*+,;=%")
+    return rule
+
+
+def _of_target(report: "RunReport", target: TargetDescription) -> Iterator[Item]:
+    reasons = report.reasons(target.name)
+    for case in case_results(each for each in report.record.executions if each.target == target.name):
+        yield _of_case(case, reasons)
+    for entry in _outdated(report, target):
+        yield Item("known-divergences", entry.id, state="failure", kind=entry.status.value, message=entry.message)
+
+
+def _state(case: CaseResult) -> str:
+    """The state of a case: passed, if a variant was compared and none is wrong."""
+    worst = case.worst
+    if worst.verdict == Verdict.ERROR:
+        return "error"
+    nothing = worst.verdict in (Verdict.UNDEFINED, Verdict.UNKNOWN, *NOT_EXECUTED)
+    if nothing or worst.status in ("expected", "inconsistent", "special"):
+        return "skipped"
+    return "failure" if worst.status else "passed"
+
+
+def _of_case(case: CaseResult, reasons: Mapping[str, str]) -> Item:
+    worst, state = case.worst, _state(case)
+    message, kind, known = " ".join(worst.message.split()), worst.verdict.value, list[str]()
+    if worst.status == "expected" and state == "skipped":
+        message, kind = f"known as {worst.known}: {reasons.get(worst.known or '', '')}", "known"
+        # GitLab shows the text alone.
+        known = [message]
+    elif worst.status == "special":
+        message, kind = f"wrong on special values alone, {', '.join(worst.kinds)}: {message}", "special"
+    elif state == "failure":
+        kind = ",".join(worst.kinds)
+    faults = CaseResult([execution for execution in case.executions if execution.status])
+    properties = [
+        ("spec", worst.spec),
+        *(("clause", clause) for clause in case.clauses),
+        *(("defect", defect) for defect in case.defects),
+        *([("kinds", ", ".join(case.kinds))] if case.kinds else []),
+    ]
+    return Item(
+        *of_case(worst.case),
+        origin=worst.origin,
+        state=state,
+        kind=kind,
+        message=message,
+        text=lambda: "\n".join([worst.title, *known, *case.lines]),
+        seconds=sum(execution.seconds for execution in case.executions),
+        properties=properties,
+        alert=(lambda: _alert(faults, reasons)) if faults.executions else None,
+    )
+
+
+def _alert(case: CaseResult, reasons: Mapping[str, str]) -> Alert:
+    """The alert of a case that is not executed as its document says, by the known defect or the worst kind."""
+    worst, severity = case.worst, case.severity
+    rule = worst.known or case.worst_kind or worst.verdict.value
+    level = "warning" if severity in _WARNINGS else "error"
+    properties = {
+        "case": worst.case,
+        "spec": worst.spec,
+        "verdict": worst.verdict,
+        "severity": severity,
+        "variants": {execution.variant: execution.verdict for execution in case.executions},
+        "kinds": case.kinds,
+        "clauses": case.clauses,
+        # Of the properties, viewers show and filter the tags.
+        **({"tags": case.clauses} if case.clauses else {}),
+    }
+    is_known = all(execution.status == "expected" for execution in case.executions)
+    return Alert(
+        rule,
+        "note" if worst.status in ("expected", "special") else level,
+        "\n".join([f"{worst.case}: {worst.title}", *case.lines]),
+        (worst.target, worst.case),
+        properties,
+        (worst.case.rpartition(":")[2], worst.case),
+        "; ".join(f"{defect}: {reasons.get(defect, '')}" for defect in case.defects) if is_known else None,
+    )
+
+
+def _wall_seconds(record: Record) -> float:
+    """How long the run took, in whole seconds; 0 if it took less or did not end, or if its times are none."""
+    try:
+        finished = record.footer.finished if record.footer is not None else record.header.started
+        started, ended = map(datetime.fromisoformat, (record.header.started, finished))
+        return max(0.0, (ended - started).total_seconds())
+    except (ValueError, TypeError):
+        # Of two times, one has a zone.
+        return 0.0
