@@ -13,27 +13,8 @@ from maxpool_check import inert
 from maxpool_check.comparing.gate import TargetComparison, TransitionGroup, worst
 from maxpool_check.comparing.transitions import IMPROVEMENTS, UNOBSERVABLE, Change, Transition
 from maxpool_check.judging.comparison import MOST_CELLS
-from maxpool_check.reporting import github
-from maxpool_check.reporting.blocks import (
-    Block,
-    Bullets,
-    Command,
-    Document,
-    Evidence,
-    Facts,
-    Filters,
-    Finding,
-    Folded,
-    Inline,
-    Lines,
-    Names,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Verdict,
-    slug,
-)
+from maxpool_check.reporting import blocks, github
+from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, slug
 from maxpool_check.reporting.drawing import coordinates
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite, of_case
@@ -48,11 +29,11 @@ from maxpool_check.words import plural, shortened, some
 MOST_NAMES = 10
 """How many cases of a group that blocks are named, unless all are asked for."""
 
-_IN_FULL = {Form.TEXT: 6, Form.MARKDOWN: 40, Form.GITHUB: 40}
-"""So many groups of changes are shown in full; the others take a line each, and name their cases if they block."""
+_IN_FULL = 6
+"""On a terminal, so many groups of changes are shown in full; the others take a line each, and name their cases if they block."""
 
+_MOST_SECTIONS = 40
 _MOST_ROWS = 100
-_MOST_UNCHANGED = 6
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
 _ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
 
@@ -184,17 +165,19 @@ def _value(execution: Execution, output: str, at: tuple[int, ...], reference: st
 def _document(report: ComparisonReport, form: Form, most: int) -> Document:
     """The report with the names of so many cases of a group."""
     word, _, reason = report.result.partition(" ")
-    verdict = Verdict(word, reason, "bad" if report.exit_code else "known" if word == "REVIEW" else "good")
-    targets: list[tuple[str, Inline]] = [
-        (label, [Span(side.name, strong=True), f": {side.software()}"])
-        for comparison in report.comparisons
-        for label, side in (("old", comparison.old), ("new", comparison.new))
+    head: list[Block] = [
+        blocks.Verdict(word, reason, "bad" if report.exit_code else "known" if word == "REVIEW" else "good"),
+        blocks.Facts(
+            [
+                (label, [Span(side.name, strong=True), f": {side.software()}"])
+                for comparison in report.comparisons
+                for label, side in (("old", comparison.old), ("new", comparison.new))
+            ]
+        ),
+        *(Paragraph(error, "problem") for error in report.errors),
     ]
-    head: list[Block] = [verdict, Facts(targets), *(Paragraph(error, "problem") for error in report.errors)]
-    parts: list[Block] = []
-    for comparison in report.comparisons:
-        parts += _comparison(report, comparison, form, most)
-    title = "; ".join(_name(each) for each in report.comparisons) or f"MaxPool {report.command}"
+    title = "; ".join(map(_name, report.comparisons)) or f"MaxPool {report.command}"
+    parts = [each for comparison in report.comparisons for each in _comparison(report, comparison, form, most)]
     return Document(f"MaxPool {report.command}", shortened(title), head, parts)
 
 
@@ -202,165 +185,140 @@ def _name(comparison: TargetComparison) -> str:
     return f"{comparison.old.name} to {comparison.new.name}"
 
 
-def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Form, most: int) -> Iterator[Block]:
-    """What has changed from one target to another."""
-    many = len(report.comparisons) > 1
-    anchor = f"-{slug(_name(comparison))}" if many else ""
-    which = f" from {_name(comparison)}" if many else ""
-    if many and form is not Form.HTML:
-        yield Section(f"{_name(comparison)}: {comparison}", [])
-    summary = Section(
-        f"Changes in numbers of executions{which}",
-        list(_numbers(comparison, form, verbose=report.verbose)),
-        f"summary{anchor}",
-        "Summary",
-    )
-    if form is not Form.TEXT:
-        yield summary
+def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Form, most: int) -> list[Block]:
+    """What has changed from one target to another: in numbers, in groups, and with what it was made."""
+    which = f" from {_name(comparison)}: {comparison}" if len(report.comparisons) > 1 else ""
+    anchor = f"-{slug(_name(comparison))}" if which else ""
+    numbers = list(_numbers(comparison, form, verbose=report.verbose))
+    summary = Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
     groups = comparison.groups
-    in_full = len(groups) if report.verbose else _IN_FULL.get(form, len(groups))
-    full = [group for group in groups if group.blocks or form is not Form.GITHUB][:in_full]
-    # Those that block name their cases even so.
-    others = [group for group in groups if group not in full and (not group.blocks or form is not Form.TEXT)]
-    named = [group for group in groups if group not in full and group not in others]
-    shown: list[Block] = [_finding(group, comparison, form, most, in_full=group in full) for group in (*full, *named)]
-    if form is Form.HTML and shown:
-        yield Filters(_filters(groups), "groups of changes")
+    in_full = [group for group in groups if group.blocks or form is not Form.GITHUB]
+    if not report.verbose and form is not Form.HTML:
+        in_full = in_full[: _IN_FULL if form is Form.TEXT else _MOST_SECTIONS]
+    # On a terminal, those that block name their cases even so.
+    shown: list[Block] = [
+        _finding(group, comparison, form, most, in_full=group in in_full)
+        for group in groups
+        if group in in_full or (group.blocks and form is Form.TEXT)
+    ]
+    others = groups[len(shown) :]
     if others:
-        summary_line = f"{plural(len(others), 'other group')} of changes"
-        shown.append(Folded(summary_line, [_rows(others)], is_open=form is Form.TEXT))
-    if not groups:
-        shown.append(Paragraph(f"{_name(comparison)}: no change that can be observed."))
-    yield Section(f"Changes{which}", shown, f"changes{anchor}")
+        rows = f"{plural(len(others), 'other group')} of changes"
+        shown.append(blocks.Folded(rows, [_rows(others)], is_open=form is Form.TEXT))
+    changes = Section(f"Changes{which}", shown or [Paragraph("No change that can be observed.")], f"changes{anchor}")
     if form is Form.TEXT:
-        yield summary
-        if open_changes := [group for group in groups if group.accepted is None]:
-            yield _again(open_changes[0], comparison)
-    if form is Form.HTML:
-        pairs = zip(("old", "new"), comparison.headers, (comparison.old, comparison.new), strict=True)
-        facts: list[Block] = []
-        for label, header, target in pairs:
-            facts += [
-                Paragraph(Span(f"{label}, {target.name}", strong=True)),
-                Facts(list(environment(header, [target]))),
-            ]
-        yield Section(f"Environment{which}", facts, f"environment{anchor}", "Environment")
+        again = [_again(group, comparison) for group in groups if group.accepted is None]
+        return [changes, summary, *again[:1]]
+    if form is not Form.HTML:
+        return [summary, changes]
+    kinds = {kind for group in groups for side in group.kinds for kind in side}
+    choices = {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
+    made_with: list[Block] = []
+    for header, target in zip(comparison.headers, (comparison.old, comparison.new), strict=True):
+        made_with += [Paragraph(Span(target.name, strong=True)), blocks.Facts(list(environment(header, [target])))]
+    filters = [blocks.Filters(choices, "groups of changes")] if groups else []
+    return [
+        summary,
+        *filters,
+        changes,
+        Section(f"Environment{which}", made_with, f"environment{anchor}", "Environment"),
+    ]
 
 
 def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iterator[Block]:
     """The changes that occur, counted; what is wrong in both; what was not compared."""
     summary, rows = comparison.summary, list[list[Inline]]()
-    for change, count in summary.counts.items():
-        if count:
-            tone = "bad" if change in summary.blocking else "good" if change in IMPROVEMENTS else ""
-            href = f"#change={change.value}" if form is Form.HTML and change not in UNOBSERVABLE else ""
-            notes = ["blocks"] if change in summary.blocking else []
-            notes += [f"{summary.accepted[change]} of them accepted"] if change in summary.accepted else []
-            wrong = summary.wrong_in_both if change is Change.SAME else 0
-            notes += [f"{wrong} of them wrong in both"] if wrong else []
-            name = Span(change.value, strong=change in summary.blocking, tone=tone, href=href)
-            rows.append([name, str(count), "; ".join([change.meaning, *notes])])
+    for change, count in ((change, count) for change, count in summary.counts.items() if count):
+        is_blocking, accepted = change in summary.blocking, summary.accepted.get(change, 0)
+        wrong = summary.wrong_in_both if change is Change.SAME else 0
+        notes = {
+            "blocks": is_blocking,
+            f"{accepted} of them accepted": accepted,
+            f"{wrong} of them wrong in both": wrong,
+        }
+        href = f"#change={change.value}" if form is Form.HTML and change not in UNOBSERVABLE else ""
+        tone = "bad" if is_blocking else "good" if change in IMPROVEMENTS else ""
+        meaning = "; ".join([change.meaning, *(note for note, holds in notes.items() if holds)])
+        rows.append([Span(change.value, strong=is_blocking, tone=tone, href=href), str(count), meaning])
     bar = 1 if form is Form.HTML else None
-    yield Table(["change", "executions", "meaning"], rows, frozenset({1}), bar, f"Changes from {_name(comparison)}")
+    label = f"Changes from {_name(comparison)}"
+    yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), bar, label)
     yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
-        rows_of = summary.unchanged if verbose or form is not Form.TEXT else summary.unchanged[:_MOST_UNCHANGED]
-        more = len(summary.unchanged) - len(rows_of)
-        hidden = [Paragraph(f"and {more} more; -v shows them")] if more else []
-        yield Folded(title, [_rows(rows_of), *hidden], is_open=form is Form.TEXT)
+        most = _IN_FULL if form is Form.TEXT and not verbose else _MOST_ROWS
+        yield blocks.Folded(title, [_rows(summary.unchanged, most)], is_open=form is Form.TEXT)
     if comparison.left_out:
-        cases = plural(len(comparison.left_out), "case")
-        yield Folded(f"{cases} left out, not the same in both", [Names(comparison.left_out)])
+        title = f"{plural(len(comparison.left_out), 'case')} left out, not the same in both"
+        yield blocks.Folded(title, [blocks.Names(comparison.left_out)])
 
 
-def _rows(groups: Sequence[TransitionGroup]) -> Table:
+def _rows(groups: Sequence[TransitionGroup], most: int = _MOST_ROWS) -> blocks.Table:
     """Groups of changes, a row each."""
-    rows: list[list[Inline]] = [
-        [
-            shortened(group.change.value + (f", accepted: {group.accepted}" if group.accepted else ""), 160),
-            shortened(group_cause(group), 160),
-            str(len(group.cases)),
-            Span(shortened(group.smallest.execution.case, 160), code=True),
-        ]
-        for group in groups[:_MOST_ROWS]
-    ]
-    more = len(groups) - _MOST_ROWS
-    rows += [["", f"and {more} more", "", ""]] if more > 0 else []
-    return Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}))
+    rows: list[list[Inline]] = []
+    for group in groups[:most]:
+        accepted = f", accepted: {group.accepted}" if group.accepted is not None else ""
+        case = Span(shortened(group.smallest.execution.case, 160), code=True)
+        change, why = shortened(f"{group.change.value}{accepted}", 160), shortened(group_cause(group), 160)
+        rows.append([change, why, str(len(group.cases)), case])
+    rows += [["", f"and {len(groups) - most} more", "", ""]] if len(groups) > most else []
+    return blocks.Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}))
 
 
-def _filters(groups: Sequence[TransitionGroup]) -> dict[str, list[str]]:
-    kinds = {kind for group in groups for side in group.kinds for kind in side}
-    return {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
-
-
-def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int, *, in_full: bool) -> Finding:
+def _finding(
+    group: TransitionGroup, comparison: TargetComparison, form: Form, most: int, *, in_full: bool
+) -> blocks.Finding:
     """A group of changes: why, the smallest case with both results, and its cases."""
-    is_better = group.change in IMPROVEMENTS
+    is_better, smallest = group.change in IMPROVEMENTS, group.smallest.execution
     state = "blocks" if group.blocks else "accepted" if group.accepted else "better" if is_better else "to review"
     tone = "bad" if group.blocks else "good" if is_better else "known"
     names = slug(f"{_name(comparison)}-{group.change.value}-{group.accepted or ''}-{group_cause(group)}")
-    data = {
-        "target": comparison.new.name,
-        "change": group.change.value,
-        "kinds": " ".join(dict.fromkeys(kind for side in group.kinds for kind in side)),
-    }
-    smallest, parts = group.smallest.execution, list[Block]()
-    if group.accepted is not None:
-        parts.append(Paragraph(f"Accepted: {group.accepted}"))
+    kinds = " ".join(dict.fromkeys(kind for side in group.kinds for kind in side))
+    data = {"target": comparison.new.name, "change": group.change.value, "kinds": kinds}
+    parts: list[Block] = [Paragraph(f"accepted: {group.accepted}")] if group.accepted is not None else []
     if in_full:
-        parts += [Paragraph(text) for text in titles(group.defects, comparison)]
+        parts += map(Paragraph, titles(group.defects, comparison))
         case = Span(shortened(smallest.case), code=True)
         parts.append(Paragraph([case, f" ({smallest.variant}): {shortened(smallest.title)}"]))
-        parts += _sides(group, comparison) if form is Form.HTML else [Lines(details(group.smallest), "Both results")]
+        is_drawn = form is Form.HTML and group.change is not Change.CONFORMING_BUT_DIFFERENT
+        parts += _drawn(group, comparison) if is_drawn else [blocks.Lines(details(group.smallest), "Both results")]
         parts += [_again(group, comparison)] if form is Form.HTML else []
-    title, badges = [shortened(group_cause(group))], [Span(state, tone=tone)]
+    parts += _cases(group, form, most, in_full=in_full)
+    badges, why, amount = [Span(state, tone=tone)], shortened(group_cause(group)), plural(len(group.cases), "case")
     if form is Form.TEXT:
-        badges = [Span(group.change.value, tone=tone), *badges]
-    else:
-        title = [group.change.value, f": {title[0]}"]
-    return Finding(
-        f"change-{names}",
-        title,
-        badges,
-        plural(len(group.cases), "case"),
-        [*parts, *_cases(group, form, most, in_full=in_full)],
-        data,
-    )
+        badges.insert(0, Span(group.change.value, tone=tone))
+        return blocks.Finding(f"change-{names}", why, badges, amount, parts, data)
+    return blocks.Finding(f"change-{names}", [group.change.value, f": {why}"], badges, amount, parts, data)
 
 
-def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> Iterator[Block]:
+def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> list[Block]:
     """The cases of a group, as far as its example does not name them."""
     cases, words = group.cases, plural(len(group.cases), "case")
     if form is Form.HTML:
-        yield Folded("The case" if len(cases) == 1 else f"All {words}", [Names(cases)], "cases")
-    elif len(cases) > 1 or not in_full:
-        names: list[Inline] = [Span(shortened(name), code=True) for name in cases[:most]]
-        names += [f"and {len(cases) - most} more"] if len(cases) > most else []
-        listed = Lines(some(cases, most), "Cases") if form is Form.TEXT else Bullets(names)
-        summary = f"The first {most} of {words}" if len(cases) > most else f"All {words}"
-        yield from [Paragraph("Cases:")] if form is Form.TEXT and in_full and group.blocks else []
-        yield listed if group.blocks else Folded(summary, [listed])
+        return [blocks.Folded("The case" if len(cases) == 1 else f"All {words}", [blocks.Names(cases)], "cases")]
+    if len(cases) == 1 and in_full:
+        return []
+    names: list[Inline] = [Span(shortened(name), code=True) for name in cases[:most]]
+    names += [f"and {len(cases) - most} more"] if len(cases) > most else []
+    listed = blocks.Lines(some(cases, most), "Cases") if form is Form.TEXT else blocks.Bullets(names)
+    title = f"The first {most} of {words}" if len(cases) > most else f"All {words}"
+    return [listed] if group.blocks else [blocks.Folded(title, [listed])]
 
 
-def _sides(group: TransitionGroup, comparison: TargetComparison) -> Iterator[Block]:
+def _drawn(group: TransitionGroup, comparison: TargetComparison) -> Iterator[Block]:
     """Both results of the smallest case, drawn."""
     smallest = group.smallest
-    if smallest.change is Change.CONFORMING_BUT_DIFFERENT:
-        yield Lines(details(smallest), "Both results")
-        return
     described = next((side for side in (smallest.new, smallest.old) if side and side.input), smallest.execution)
     settings = "; ".join(filter(None, [ExecutionView(described).settings, *ExecutionView(described).graph[:1]]))
     yield Paragraph([Span(described.spec, code=True), f": {settings}" if settings else ""])
     for label, target, side in (("old", comparison.old, smallest.old), ("new", comparison.new, smallest.new)):
         about: Inline = [Span(label, strong=True), f", {target.name}: {_result(side) if side else 'not executed'}"]
-        yield Evidence(ExecutionView(side), about, settings=False) if side is not None else Paragraph(about)
+        yield blocks.Evidence(ExecutionView(side), about, settings=False) if side is not None else Paragraph(about)
 
 
-def _again(group: TransitionGroup, comparison: TargetComparison) -> Command:
+def _again(group: TransitionGroup, comparison: TargetComparison) -> blocks.Command:
     words = run_on(group.smallest.execution, [comparison.old.name, comparison.new.name])
-    return Command(shlex.join(words), "run the example on both targets")
+    return blocks.Command(shlex.join(words), "run the example on both targets")
 
 
 def write_json(report: ComparisonReport, file: TextIO) -> None:

@@ -67,7 +67,7 @@ def test_two_targets_are_run_side_by_side(cli, small, kernel_target, tmp_path):
         "-o", paths[0], "--report", f"markdown={paths[1]}", "--report", f"json={paths[2]}",
     )  # fmt: skip
     assert done.code == 1
-    assert "regressed  conforms -> indices-sentinel, y-lowest-for-neg-inf  1 case" in done.out
+    assert "REGRESSED  conforms -> indices-sentinel, y-lowest-for-neg-inf  1 case" in done.out
     assert "Y[0, 0, 0, 0]: expected -inf, got -3.4028235e+38" in done.out
     assert "**BLOCK** 2 regressed of 12 executions" in paths[1].read_text()
     document = json.loads(paths[2].read_text())

@@ -20,10 +20,9 @@ from maxpool_check.evidence.bundling.archive import unpacked
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.history import HistoryReport, Release
-from maxpool_check.reporting.html import bisection as page_of_bisection
-from maxpool_check.reporting.html import changes, history
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.site.writing import write_site
+from maxpool_check.reporting.writers import write_html
 from maxpool_check.results.storage import read
 from tests.conftest import KERNELS, ROOT, SMALL, command
 from tests.models import zoo
@@ -133,14 +132,14 @@ def pages(tmp_path_factory):
         {0: Observation("a", execution), 1: Observation("b", next(iter(golden.executions)))}, [Boundary(0, 1)], {"3.0.0": HOSTILE},
     )  # fmt: skip
     reports = {
-        "compare": (changes, ComparisonReport("compare", [comparison])),
-        "history": (history, HistoryReport("onnxruntime", [*releases, Release("1.3.0", None, HOSTILE)])),
-        "bisect": (page_of_bisection, bisection),
+        "compare": ComparisonReport("gate", [comparison]),
+        "history": HistoryReport("onnxruntime", [*releases, Release("1.3.0", None, HOSTILE)]),
+        "bisect": bisection,
     }
-    for name, (module, report) in reports.items():
+    for name, report in reports.items():
         paths[name] = folder / f"{name}.html"
         with paths[name].open("w", encoding="utf-8") as file:
-            module.write(report, file)
+            write_html(report, file)
     paths["model"] = folder / "model.html"
     kernels = [f"python:{KERNELS}:{name}" for name in ("right", "pads_with_zero")]
     made = saved(zoo.plain(), folder, "model.onnx")
