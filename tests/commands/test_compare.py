@@ -103,7 +103,7 @@ def test_a_gate_whose_target_cannot_start_is_incomplete(cli, small, kernel_targe
     missing = f"python:{tmp_path}/nothing.py:f"
     done = cli("gate", small, "--base", kernel_target("right"), "--head", missing)
     assert done.code == 3
-    assert done.out.startswith("INCOMPLETE")
+    assert done.out.splitlines()[-1].startswith("INCOMPLETE")
     as_json = cli("gate", small, "--base", kernel_target("right"), "--head", missing, "--report", "json")
     assert as_json.json["exit_code"] == as_json.code == 3
 
