@@ -186,7 +186,7 @@ def test_reports_of_a_hostile_record(cli, records, form):
 
 
 def test_colours_are_the_only_escapes_on_a_terminal(cli, records):
-    done = cli("report", records[1], "-v", "--color", "always")
+    done = cli("--color", "always", "report", records[1], "-v")
     plain = re.sub("\x1b\\[[0-9;]*m", "", done.out)
     assert plain != done.out
     assert "\x1b[8m" not in done.out

@@ -6,7 +6,7 @@ as fit into :data:`MOST_BYTES` for each target. A page shows everything, with fi
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -140,9 +140,20 @@ class RunView:
         everything = self.report.cases if self.is_brief else self.everything
         return FindingView(finding, self.record.header, self.detail, everything)
 
-    def drawn(self, findings: Iterable[Finding]) -> list[Block]:
-        """Findings in full."""
-        return [self.view_of(finding).block() for finding in findings]
+    def drawn(self, findings: Iterable[Finding], budgets: dict[str, int] | None = None) -> list[blocks.Finding]:
+        """Findings in full: those that fit into the bytes left for their target, or all."""
+        result = []
+        for finding in findings:
+            block = self.view_of(finding).block()
+            if budgets is not None and not self.everything:
+                # Each is a block, and its row of the table becomes a link.
+                size = len(f"{markdown.markdown([block], 3)}\n\n[](#{block.anchor})".encode())
+                fits = size <= budgets[finding.target]
+                budgets[finding.target] = (budgets[finding.target] - size) * fits
+                if not fits:
+                    continue
+            result.append(block)
+        return result
 
     def verdicts(self) -> tuple[list[Block], list[Block]]:
         """The result of the run, and what else is wrong with the run itself."""
@@ -217,17 +228,20 @@ class RunView:
         )
         return first, second, key[1]
 
-    def overview(self, findings: Sequence[Finding], drawn: int = 0) -> list[Block]:
-        """A row for each finding, the first ``drawn`` as links to what is shown of them, and what is left out."""
+    def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
+        """A row for each finding, those that are drawn as links to it, and what is left out."""
         shown = findings[: None if self.everything else _MOST_ROWS]
         rows: list[list[Inline]] = []
-        for number, finding in enumerate(shown):
+        anchors = {block.anchor for block in drawn}
+        for finding in shown:
             view = self.view_of(finding)
             # On a terminal, nothing else says what the example of a row is.
             title = finding.smallest.case if self.is_brief and finding.defect is None else view.title
-            title += f" (on {finding.target})" if len(self.targets) > 1 and self.detail is not Detail.MARKDOWN else ""
+            title += f" (on {finding.target})" if len(self.targets) > 1 else ""
             severity = Span(finding.severity.value, tone=finding.severity.value)
-            name = Span(view.name, code=not self.detail.is_page, href=f"#{view.anchor}" if number < drawn else "")
+            name = Span(
+                view.name, code=not self.detail.is_page, href=f"#{view.anchor}" if view.anchor in anchors else ""
+            )
             cases = str(len(finding.cases))
             # There, the heading says the status.
             rows.append(
@@ -242,7 +256,7 @@ class RunView:
             cases = plural(len({case for finding in rest for case in finding.cases}), "case")
             amount = f"{plural(executions, 'execution')} of {cases}"
             notes = f"{plural(len(rest), 'less severe defect')} more, {amount}, are left out here. "
-        if (left := len(findings) - drawn) and not self.is_brief:
+        if (left := len(findings) - len(drawn)) and not self.is_brief:
             notes += f"The {plural(left, 'least severe defect')} {'is a row' if left == 1 else 'are rows'} of the table alone, so that "
             notes += f"the page stays readable; {EVERYTHING} draws an example of each."
         return [table, Paragraph(notes)] if notes else [table]
@@ -367,12 +381,14 @@ class RunView:
                 result.append(Folded([Span(spec, strong=True), words], [table, document.conforming], "conforming"))
         return result or [Paragraph("Nothing was compared.")]
 
-    def faults(self, *targets: str) -> list[list[Finding]]:
-        """The defects of targets, the inconsistencies, and what is refused as expected: other refusals fail the run."""
-        own = [finding for finding in self.report.findings if finding.target in targets]
-        inconsistent = [finding for finding in own if finding.is_inconsistency]
-        refused = [finding for finding in own if finding.is_refusal and not finding.is_unexpected]
-        return [[each for each in own if each not in inconsistent and each not in refused], inconsistent, refused]
+    def faults(self) -> dict[str, list[Finding]]:
+        """The defects, the inconsistencies, and what is refused as expected: other refusals fail the run."""
+        parts: dict[str, list[Finding]] = {"defects": [], "inconsistencies": [], "refused": []}
+        for finding in self.report.findings:
+            is_refused = finding.is_refusal and not finding.is_unexpected
+            name = "inconsistencies" if finding.is_inconsistency else "refused" if is_refused else "defects"
+            parts[name].append(finding)
+        return parts
 
 
 def for_terminal(report: RunReport) -> Document:
@@ -411,72 +427,49 @@ def for_terminal(report: RunReport) -> Document:
 def for_markdown(report: RunReport) -> Document:
     """The report in Markdown, of at most :data:`MOST_BYTES` for each target unless everything is asked for."""
     view = RunView(report, Detail.MARKDOWN)
-    left = MOST_BYTES * len(view.targets) - len(markdown.text(_markdown(view, 0)).encode())
-    return _markdown(view, left // max(1, len(view.targets)))
-
-
-def _markdown(view: RunView, budget: int) -> Document:
-    """The report with examples in so many bytes for each target."""
-    report, header = view.report, view.record.header
-    targets: list[str | Span] = []
-    for target in header.targets:
-        targets += ["; " if targets else "", code(target.name), f" ({target.software(numpy=True)})"]
-    results, others = view.verdicts()
-    tested = [f"Tested: {report.tested} on ", *targets, f", by {', '.join(header.profile) or 'no document'}."]
-    content = view.numbers()
-    if not report.cases:
-        words = (
-            f"Cases are counted. {EVERYTHING} lists them, and draws every example in full: here, long lines and large "
-        )
-        content.append(Paragraph(f"{words}drawings are cut off, which three dots say."))
-    for name in view.targets:
-        defects, inconsistent, refused = view.faults(name)
-        drawn, left = _drawn(view, defects, budget)
-        none = Paragraph(_texts()["no_faults"])
-        content.append(
-            Section(f"Defects of {name}", [*(view.overview(defects, len(drawn)) if defects else [none]), *drawn])
-        )
-        if inconsistent:
-            drawn, left = _drawn(view, inconsistent, left)
-            overview = [Paragraph(_texts()["inconsistent"]), *view.overview(inconsistent, len(drawn))]
-            content.append(Section(f"Inconsistencies of {name}", [*overview, *drawn]))
-        if reasons := view.refused(name):
-            drawn = _drawn(view, refused, left)[0] if report.cases else []
-            content.append(Section(f"Refused by {name}", [Paragraph(_texts()["refused"]), *reasons, *drawn]))
-        for verdict in _NOT_JUDGED:
-            if reasons := view.not_judged(name, verdict):
-                content.append(Section(view.heading(name, verdict), reasons))
-    content += [Section("By document", view.by_document())] if len(header.profile) > 1 else []
-    content += [*view.errors(), *view.clauses()]
-    if points := view.open_points():
-        content.append(Folded("Behaviour observed where the documents leave a point open", points))
-    judged = Paragraph("The interpretations by which results were judged:")
-    setting = [Facts(list(environment(header))), judged, view.policies()]
-    title = f"MaxPool on {shortened(', '.join(view.targets), 300)}"
-    head = [*results, *others, Paragraph(tested)]
-    return Document("", title, head, [*content, Folded("Environment and settings", setting)])
-
-
-def _drawn(view: RunView, findings: Sequence[Finding], budget: int) -> tuple[list[Block], int]:
-    """The first findings that fit into a budget of bytes, and what is left of it."""
-    result: list[Block] = []
-    for finding in findings:
-        block = view.view_of(finding).block()
-        # Each is a block, and its row of the table becomes a link.
-        size = len(f"{markdown.markdown([block], 3)}\n\n[](#{block.anchor})".encode())
-        if size > budget and not view.everything:
-            return result, 0
-        result.append(block)
-        budget -= size
-    return result, budget
+    left = MOST_BYTES * len(view.targets) - len(markdown.text(_document(view, 0)).encode())
+    return _document(view, left // max(1, len(view.targets)))
 
 
 def for_page(report: RunReport, detail: Detail = Detail.PAGE) -> Document:
     """The page of a run: everything, with filters."""
-    view, header = RunView(report, detail), report.record.header
+    return _document(RunView(report, detail))
+
+
+def _document(view: RunView, budget: int = 0) -> Document:
+    """The report with examples in so many bytes for each target, unless it shows everything."""
+    report, texts, is_page = view.report, _texts(), view.detail.is_page
     results, problems = view.verdicts()
-    label, wrong = RunLabel(report.result[0]), report.compared - report.conforming
-    outcome = f"{label.value}: {_texts()['meanings'][label.value]} (exit code {int(report.exit_code)})."
+    points = view.open_points() or [Paragraph("No execution touched a point that its document leaves open.")]
+    judged = Folded("The interpretations by which results were judged", [view.policies()])
+    notes = [] if view.everything else [Paragraph(texts["cut"].format(everything=EVERYTHING))]
+    content: list[Block] = [
+        Section("Summary by severity", [*_summary(view), *notes], "summary", "Summary"),
+        *filters([view.view_of(finding) for finding in report.findings]),
+        *_faults(view, dict.fromkeys(view.targets, budget)),
+        Section("Not compared with a document", _not_compared(view), "not-tested", "Not compared"),
+        Section(texts["points"], [Paragraph(texts["open_points"]), *points, judged], "open-points", "Open points"),
+        Section(
+            "Conforming, by document and clause",
+            view.conforming() if is_page else view.clauses(),
+            "conforming",
+            "Conforming",
+        ),
+        Section("Environment, digests, command line", _setting(view), "environment", "Environment"),
+    ]
+    title = ", ".join(view.targets)
+    return Document(
+        "MaxPool conformance",
+        title if is_page else f"MaxPool on {shortened(title, 300)}",
+        [*results, *_facts(report), *problems],
+        content,
+    )
+
+
+def _facts(report: RunReport) -> list[Block]:
+    """What the result means, and what was tested."""
+    header, label, wrong = report.record.header, report.result[0], report.compared - report.conforming
+    outcome = f"{label}: {_texts()['meanings'][label]} (exit code {int(report.exit_code)})."
     outcome += f" {plural(wrong, 'compared execution')} {'does' if wrong == 1 else 'do'} not conform." if wrong else ""
     compared = f"{report.tested}: {report.compared} were compared with a document bit by bit"
     others = [f"{report.totals[each]} {each.value}" for each in report.verdicts if each not in COMPARED]
@@ -486,45 +479,34 @@ def for_page(report: RunReport, detail: Detail = Detail.PAGE) -> Document:
         ("documents", ", ".join(header.profile)),
         ("date", header.started[:10]),
     ]
-    faults = view.faults(*view.targets)
-    texts = _texts()
-    heads = [
-        [Paragraph(texts["order"]), *view.overview(faults[0], len(faults[0]))]
-        if faults[0]
-        else [Paragraph(texts["no_faults"])],
-        [Paragraph(texts["inconsistent"] if faults[1] else "None was observed.")],
-        [Paragraph(texts["refused"] if faults[2] else "Nothing that a document allows was refused.")],
-    ]
-    titles = (("Defects", "defects"), ("Inconsistencies", "inconsistencies"), ("Refused", "refused"))
-    wrong_parts = [
-        Section(title, [*above, *view.drawn(findings)], anchor, number=len(findings))
-        for (title, anchor), above, findings in zip(titles, heads, faults, strict=True)
-    ]
-    points = view.open_points() or [Paragraph("No execution touched a point that its document leaves open.")]
-    judged = Folded("The interpretations by which results were judged", [view.policies()])
-    content: list[Block] = [
-        Section("Summary by severity", _summary(view), "summary", "Summary"),
-        *filters([view.view_of(finding) for findings in faults for finding in findings]),
-        *wrong_parts,
-        Section("Not compared with a document", _not_compared(view), "not-tested", "Not compared"),
-        Section(texts["points"], [Paragraph(texts["open_points"]), *points, judged], "open-points", "Open points"),
-        Section("Conforming, by document and clause", view.conforming(), "conforming", "Conforming"),
-        Section("Environment, digests, command line", _setting(view), "environment", "Environment"),
-    ]
-    head = [*results, Paragraph(outcome), Facts(facts), *problems]
-    return Document("MaxPool conformance", ", ".join(view.targets), head, content)
+    return [Paragraph(outcome), Facts(facts)]
+
+
+def _faults(view: RunView, budgets: dict[str, int]) -> Iterator[Section]:
+    """What is wrong, inconsistent and refused: all of it in a table, and examples."""
+    targets = ", ".join(view.targets)
+    for name, findings in view.faults().items():
+        heading, short, about, none = _texts()["faults"][name]
+        if name != "refused" or view.detail.is_page:
+            drawn = view.drawn(findings, budgets)
+            shown = [*view.overview(findings, drawn), *drawn] if findings else []
+        else:
+            shown = view.refused(targets) if len(view.targets) == 1 else []
+            for target in view.targets if len(view.targets) > 1 else ():
+                shown += [blocks.Heading(3, target), *reasons] if (reasons := view.refused(target)) else []
+            shown += view.drawn(findings) if view.everything else []
+        yield Section(f"{heading} {targets}", [Paragraph(about if shown else none), *shown], name, short, len(findings))
 
 
 def _summary(view: RunView) -> list[Block]:
     """The numbers, and what the words mean."""
     severities = [(severity.value, severity.meaning) for severity in view.report.severities]
-    return [
-        *view.numbers(),
-        Paragraph(f"{view.report.balance}. {_texts()['balance' if severities else 'nothing_wrong']}"),
-        blocks.Heading(3, "By document, in numbers of executions"),
-        *view.by_document(),
-        Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])]),
-    ]
+    balance = Paragraph(f"{view.report.balance}. {_texts()['balance' if severities else 'nothing_wrong']}")
+    result = [*view.numbers(), balance]
+    if view.detail.is_page or len(view.record.header.profile) > 1:
+        result += [blocks.Heading(3, "By document, in numbers of executions"), *view.by_document()]
+    words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
+    return [*result, words] if view.detail.is_page else result
 
 
 def _not_compared(view: RunView) -> list[Block]:
@@ -542,12 +524,12 @@ def _not_compared(view: RunView) -> list[Block]:
 
 
 def _setting(view: RunView) -> list[Block]:
-    header, words = view.record.header, "The record does not have the command line of the run."
-    command = [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
-    if command:
-        words = "The command line is that of the run, which wrote the record; this page is made from the record."
-    paths = "Paths such as cases/ are those of the folder that the run was started in."
-    return [Facts(list(environment(header))), *command, Paragraph(f"{words} {paths}")]
+    """What the run was made with; on a page, its command line, too."""
+    header, facts = view.record.header, Facts(list(environment(view.record.header)))
+    if not view.detail.is_page:
+        return [facts]
+    command = [blocks.Command(shlex.join(header.command), "repeat the run")] if header.command else []
+    return [facts, *command, Paragraph(_texts()["command" if command else "no_command"])]
 
 
 def write_text(report: RunReport, file: TextIO) -> None:
