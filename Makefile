@@ -97,8 +97,7 @@ reports: report report-runtimes contexts shapes history defects pages
 
 # Those that need no runtime.
 pages: $(TESTS_BIN)/.installed
-	$(TESTS_BIN)/maxpool-check documents cases/ > reports/documents.md
-	$(TESTS_BIN)/maxpool-check explain --format markdown > reports/kinds.md
+	$(TESTS_BIN)/python -m tests.report_pages
 	$(TESTS_BIN)/python -m tests.report_matrix
 	$(TESTS_BIN)/python -m tests.report_contexts
 	$(TESTS_BIN)/python -m tests.report_shapes

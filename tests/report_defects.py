@@ -5,19 +5,23 @@
 """
 
 import functools
+import io
 import lzma
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.explaining.defect_pages import SHOWN, index, page
-from maxpool_check.judging.defects import Defect
+from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
+from maxpool_check.explaining.defects import described
+from maxpool_check.judging.defects import Defect, Severity
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.reporting.blocks import Block, Bullets, Document, Evidence, Inline, Paragraph, Section, Span, Table
+from maxpool_check.reporting.executions import ExecutionView
+from maxpool_check.reporting.writers import markdown
 from maxpool_check.results.record import REPORTED, Execution, TargetDescription
 from maxpool_check.results.storage import read
 from maxpool_check.targets.name import parse
@@ -28,7 +32,19 @@ FOLDER = ROOT / "reports/defects"
 ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", "tract==0.23.9")
 """The runtimes whose answers an issue shows, as far as they can express the case."""
 
+SHOWN = (Severity.WRONG_ON_FINITE,)
+"""The severities of defects that have a page: ordinary data show them."""
+
 _FILES = ("repro.py", "ISSUE.md", "model.onnx", "smallest.onnx", "other.onnx", "expected.npz", "run.mjs")
+_ABOUT = {
+    "repro.py": "a script that exits with 1 while the defect is there, 0 once it is fixed, 125 if it cannot tell",
+    "ISSUE.md": "the text of an issue, with what other runtimes return",
+}
+_INDEX = (
+    "Defects of released runtimes by cause; each was reviewed, and its mechanism is said as far as it is known. Live: the newest "
+    "version that was tested shows it. A page has the smallest example with its wrong cells, the versions that were tested, a script "
+    "that reproduces it, and the text of an issue. Nothing here is a statement of the projects concerned."
+)
 
 
 @functools.cache
@@ -99,6 +115,69 @@ def reproduce(name: str, target: str) -> None:
             if (new / file).is_file() and (file in _FILES[:2] or file in (new / "repro.py").read_text()):
                 shutil.copyfile(new / file, folder / file)
         shutil.rmtree(new, ignore_errors=True)
+
+
+def page(
+    defect: Defect, versions: DefectVersions, target: TargetDescription, executions: Sequence[Execution], files: Sequence[str]
+) -> str:  # fmt: skip
+    """The page of a defect: ``executions`` are those of its example on ``target`` that show it, ``files`` those beside it."""
+    first, *others = executions
+    example: list[Block] = [
+        Paragraph([Span(first.case, code=True), f" on {target.name} ({target.software()}): {first.title}"]),
+        Evidence(ExecutionView(first), about=_verdict(first)),
+        *(Evidence(ExecutionView(each), about=_verdict(each), settings=False) for each in others),
+    ]
+    blocks: list[Block] = [*described(defect, versions), Section("Example", example)]
+    tested, showing = versions.tested(defect), set(versions.showing(defect))
+    timeline: list[list[Inline]] = [["shows it" if each in showing else "-" for each in tested]]
+    blocks.append(Section("Versions", [Table(tested, timeline) if tested else Paragraph("No version was tested.")]))
+    repro = [f"maxpool-check repro {defect.id} -t {target.name} -o DIR writes it again."]
+    named: list[Inline] = [[Span(name, href=f"./{name}"), f": {_ABOUT[name]}"] for name in files if name in _ABOUT]
+    blocks.append(Section("Reproduction", [Bullets([*named, *repro])]))
+    return _markdown(f"{defect.id}: {defect.title}", blocks)
+
+
+def _verdict(execution: Execution) -> str:
+    return f"{execution.variant}: {execution.verdict.value}, {', '.join(execution.kinds)}"
+
+
+def index(every: Sequence[Defect], versions: DefectVersions, names: Iterable[str]) -> str:
+    """The index: how many live defects of each severity each runtime has, and all of them."""
+    with_page, runtimes = set(names), sorted({defect.runtime for defect in every})
+    rows: list[list[Inline]] = []
+    sections: list[Block] = []
+    for runtime in runtimes:
+        of_runtime = [each for each in every if each.runtime == runtime]
+        of_runtime.sort(key=lambda each: (not versions.is_live(each), each.severity.rank, each.id))
+        live = [each.severity for each in of_runtime if versions.is_live(each)]
+        tested = max((versions.tested(each) for each in of_runtime), key=len)
+        counts = [str(live.count(severity) or "") for severity in Severity]
+        rows.append([Span(runtime, code=True), tested[-1] if tested else "-", *counts])
+        table: list[list[Inline]] = [
+            [
+                Span(each.id, href=f"{each.id}/README.md" if each.id in with_page else ""),
+                each.severity.value, versions.since(each) or "-", versions.until(each) or "", each.title,
+                [Span(str(each.upstream.issue), href=str(each.upstream.issue)), f" {each.upstream.state}"]
+                if each.upstream and each.upstream.issue
+                else "",
+            ]
+            for each in of_runtime
+        ]  # fmt: skip
+        sections.append(Section(runtime, [Table(["id", "severity", "since", "until", "title", "upstream"], table)]))
+    right = frozenset(range(2, len(Severity) + 2))
+    live_table = Table(["runtime", "version", *(each.value for each in Severity)], rows, right)
+    blocks = [
+        Paragraph(_INDEX),
+        Paragraph("Live defects by severity, in the newest version that was tested:"),
+        live_table,
+    ]
+    return _markdown("Defects", [*blocks, *sections])
+
+
+def _markdown(title: str, blocks: Sequence[Block]) -> str:
+    file = io.StringIO()
+    markdown.write(Document("", title, (), blocks), file)
+    return file.getvalue()
 
 
 def pages() -> Iterator[tuple[Path, str]]:

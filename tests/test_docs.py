@@ -36,7 +36,7 @@ NOT_RUN = [
     ("README.md", "make test", "CI runs them"),
     ("README.md", "make test-slow", "CI runs them"),
     ("cases.md", "maxpool-check run cases/ -q -o record.jsonl --dask tcp://scheduler:8786", "it needs a dask cluster"),
-    ("runtimes.md", "maxpool-check targets --cache --clear", "it removes the environments that other tests use"),
+    ("runtimes.md", "maxpool-check targets cache --clear", "it removes the environments that other tests use"),
 ]
 """The commands that no test runs, and why; all others are run."""
 
@@ -210,7 +210,7 @@ def test_a_wrong_topic_names_the_nearest(cli):
     assert done.code == 2
     assert "no topic 'modle' (did you mean 'model'?)" in " ".join(done.err.split())
     assert "no topic 'outputs'; it is on the page 'kernel'" in " ".join(cli("docs", "outputs").err.split())
-    assert "no format 'output' (did you mean 'outputs'?)" in " ".join(cli("schema", "output").err.split())
+    assert "no format 'output' (did you mean 'outputs'?)" in " ".join(cli("docs", "schema-output").err.split())
 
 
 def _write():

@@ -55,4 +55,4 @@ def test_the_steps_of_the_image_make_what_a_user_without_rights_needs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "onnxruntime 1.31.1" in done.stdout
     assert missing.returncode == 3
-    assert "maxpool-check targets --prepare onnxruntime==1.23.2" in missing.stdout
+    assert "maxpool-check targets prepare onnxruntime==1.23.2" in missing.stdout

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from maxpool_check import inert
+from maxpool_check.commands.evidence import TRACE_FORMATS
 from maxpool_check.commands.history import FORMATS as HISTORY_FORMATS
 from maxpool_check.commands.report import FORMATS
-from maxpool_check.commands.trace import FORMATS as TRACES
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reproducing.wording import address
@@ -145,7 +145,19 @@ def check_report(form, text, where):
     check(text, where)
 
 
-KEPT = ("verdict", "layout", "schema", "indices", "speaks", "type", "digests", "summary", "counts", "profile", "status")
+KEPT = (
+    "verdict",
+    "layout",
+    "docs",
+    "schema-indices",
+    "speaks",
+    "type",
+    "digests",
+    "summary",
+    "counts",
+    "profile",
+    "status",
+)
 
 
 def hostile(value, key=""):
@@ -280,9 +292,9 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
     for form in FORMATS:
         check_report(form, (tmp_path / f"report.{form}").read_text(), form)
     for command in (
-        ["explain", f"{corpus / NAME}.yaml:c", "-t", target(how)], ["targets", "--check", target(how)],
-        ["targets", "--check", target(how), "--format", "json"], ["trace", corpus, "--record", record, "-v"],
-        ["gate", "--base", record, "--head", target(how), corpus], ["known", "check", corpus, "--record", record],
+        ["explain", f"{corpus / NAME}.yaml:c", "-t", target(how)], ["targets", "check", target(how)],
+        ["targets", "check", target(how), "--json"], ["evidence", "trace", corpus, "--record", record, "-v"],
+        ["gate", "--base", record, "--head", target(how), corpus], ["defects", "lint", corpus, "--record", record],
         # Of the hostile target it shows nothing: once is enough.
         *([["bisect", HOSTILE, "-t", "onnxruntime"]] if how == TARGETS[0] else []),
     ):  # fmt: skip
@@ -294,29 +306,36 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
 
 def test_a_trace_of_a_hostile_record(cli, corpus, target, tmp_path):
     assert cli("run", corpus, "-t", target("result"), "-o", tmp_path / f"{NAME}.jsonl").out
-    for form in TRACES:
-        done = cli("trace", corpus, "--record", tmp_path / f"{NAME}.jsonl", "--format", form)
+    for form in TRACE_FORMATS:
+        done = cli("evidence", "trace", corpus, "--record", tmp_path / f"{NAME}.jsonl", "--report", form)
         assert done.code == 0, done.err
         check_report(form, done.out, form)
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "list --format json", "lint", "known check", "documents", "run -t onnxruntime", "run -k NONE"]
+    "command",
+    [
+        "cases list",
+        "cases list --json",
+        "cases lint",
+        "defects lint",
+        "explain documents -p",
+        "run -t onnxruntime",
+        "run -k NONE",
+    ],
 )
 def test_commands_on_hostile_cases(cli, corpus, command):
     done = cli(*(word if word != "NONE" else HOSTILE for word in command.split()), corpus)
     assert done.out or done.err
     assert "internal error" not in done.err, done.err
     check(done.out + done.err, command)
-    if command == "documents":
-        check_markdown(done.out, command)
-    if command == "list":
+    if command == "cases list":
         assert len(done.out.splitlines()) == 4
 
 
 @pytest.mark.parametrize("case", "bcd")
 def test_a_hostile_case_shown(cli, corpus, case):
-    for command in (["explain"], ["reference"], ["reference", "--format", "json"]):
+    for command in (["explain"], ["explain", "-v"], ["explain", "--json"]):
         done = cli(*command, f"{corpus / NAME}.yaml:{case}")
         assert done.code == 0, done.err
         check(done.out, command)
@@ -333,11 +352,11 @@ def test_mistakes_of_a_hostile_file(cli, tmp_path, document):
         assert done.code == 2
         check(done.out + done.err, form)
     path.write_bytes(HOSTILE.encode())
-    check(cli("lint", path).err, "lint")
+    check(cli("cases", "lint", path).err, "lint")
 
 
 @pytest.mark.parametrize(
-    "words", [[HOSTILE], ["run", f"--{NAME}"], ["run", "-t", HOSTILE, "x"], ["explain", HOSTILE], ["schema", HOSTILE]]
+    "words", [[HOSTILE], ["run", f"--{NAME}"], ["run", "-t", HOSTILE, "x"], ["explain", HOSTILE], ["docs", HOSTILE]]
 )
 def test_hostile_words_on_the_command_line(cli, words):
     done = cli(*words)
@@ -348,7 +367,7 @@ def test_hostile_words_on_the_command_line(cli, words):
 def test_a_hostile_import(cli, tmp_path):
     (tmp_path / "suite").mkdir()
     (tmp_path / f"suite/{NAME}.json").write_text(json.dumps({"class": HOSTILE, HOSTILE: HOSTILE}))
-    done = cli("import", "testgenonnx", tmp_path / "suite", "-o", tmp_path / "out")
+    done = cli("cases", "import", "testgenonnx", tmp_path / "suite", "-o", tmp_path / "out")
     assert done.code == 2
     check(done.out + done.err, "import")
 
@@ -426,5 +445,5 @@ def test_letters_of_all_languages_stay_as_they_are(cli, tmp_path):
         "attributes": {"kernel_shape": [1]},
     }
     (tmp_path / "c.yaml").write_text(yaml.safe_dump({"cases": [case]}))
-    assert title in cli("list", tmp_path).out
-    assert title in cli("reference", f"{tmp_path}/c.yaml:é").out
+    assert title in cli("cases", "list", tmp_path).out
+    assert title in cli("explain", f"{tmp_path}/c.yaml:é").out

@@ -62,8 +62,8 @@ def test_an_installed_tool_runs_its_corpus_and_lets_a_user_own_it(wheel, tmp_pat
     record = (work / "record.jsonl").read_text()
     assert '"origin":"corpus:edge/ties.yaml:' in record
     assert str(tmp_path) not in record
-    assert installed.run("maxpool-check", "lint", "corpus:sonnx", cwd=work).returncode == 0
-    copied = installed.run("maxpool-check", "corpus", "copy", "mine", cwd=work)
+    assert installed.run("maxpool-check", "cases", "lint", "corpus:sonnx", cwd=work).returncode == 0
+    copied = installed.run("maxpool-check", "cases", "copy", "mine", cwd=work)
     assert copied.returncode == 0, copied.stderr
     assert {path.relative_to(work / "mine") for path in (work / "mine").rglob("*.yaml")} == {
         path.relative_to(CASES) for path in CASES.rglob("*.yaml")

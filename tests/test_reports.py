@@ -24,7 +24,7 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import MOST_BYTES, write_markdown
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.specification import Refused
-from tests import report_contexts, report_shapes
+from tests import report_contexts, report_pages, report_shapes
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 from tests.report_matrix import cell as matrix_cell
@@ -226,7 +226,7 @@ def test_appended_cases_need_no_new_report(cli, appended):
         assert list(contradictions(record_at(path), added)) == []
         before = set(corpus_difference(record_at(path), CORPUS.cases)["not in the record"])
         assert set(corpus_difference(record_at(path), cases)["not in the record"]) - before == set(new)
-    assert_lines_in_order(cli("documents", CASES).out, cli("documents", appended).out)
+    assert_lines_in_order(cli("explain", "documents", "-p", CASES).out, cli("explain", "documents", "-p", appended).out)
 
 
 def test_report_names_the_cases_that_a_record_does_not_hold(cli, appended, tmp_path):
@@ -277,14 +277,9 @@ def test_the_page_of_contexts_is_made_from_its_record():
     )
 
 
-def test_the_page_of_the_documents_is_what_the_reference_says(cli):
-    done = cli("documents", CASES)
-    assert done.code == 0, done.err
-    assert_lines_in_order((REPORTS / "documents.md").read_text(), done.out)
-
-
-def test_the_page_of_the_kinds_is_made_from_them(cli):
-    assert (REPORTS / "kinds.md").read_text() == cli("explain", "--format", "markdown").out, "make pages"
+def test_the_pages_of_documents_and_kinds_are_what_explain_shows():
+    assert_lines_in_order(report_pages.DOCUMENTS.read_text(), report_pages.documents())
+    assert report_pages.KINDS.read_text() == report_pages.kinds(), "make pages"
 
 
 def test_the_page_of_the_documents_has_all_of_them_at_every_point_where_they_differ():

@@ -1,107 +1,108 @@
-"""``maxpool-check defects``."""
+"""``maxpool-check defects``: list, check, accept, lint."""
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands import executing
-from maxpool_check.commands import old_case_files as case_files
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands.old_output import Output
-from maxpool_check.comparing.defects import TargetStatus, completeness, statuses
-from maxpool_check.corpus.collection import Corpus, default_path, defect_files, is_shipped, root_of
-from maxpool_check.corpus.conditions import with_cases
-from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, write_versions
-from maxpool_check.explaining import defects as catalogue
-from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.record import ExitCode, Record
-from maxpool_check.results.variants import DEFAULT_VARIANTS
-from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.name import TargetName
+from maxpool_check.commands import options
 from maxpool_check.words import plural
 
+if TYPE_CHECKING:
+    from maxpool_check.comparing.defects import DefectStatus, TargetStatus
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.corpus.defect_versions import DefectVersions
+    from maxpool_check.judging.defects import Defect
+    from maxpool_check.results.record import Execution, Record
+    from maxpool_check.targets.name import TargetName
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty")
+    return text
+
+
+def _address(text: str) -> str:
+    if not re.fullmatch(r"https://\S+", text):
+        raise ValueError(f"'{text}' is no address, https://...")
+    return text
+
+
+_TEXT, _ADDRESS = options.Value("TEXT", _text), options.Value("URL", _address)
 _folder = click.option(
-    "-p", "--path", type=case_files.PATH, default=default_path, metavar="PATH",
+    "-p", "--path", type=options.PATH, metavar="PATH",
     help="The corpus.  [default: cases, or the corpus that comes with the tool]",
+)  # fmt: skip
+_ids = click.argument("names", nargs=-1, type=options.DEFECT, metavar="[ID|RUNTIME]...")
+_records = click.option(
+    "--record", "records", multiple=True, type=options.FILE, metavar="RECORD.jsonl",
+    help="Look at what this record shows. Repeatable.",
 )  # fmt: skip
 
 
-class _Commands(click.Group):
-    """``check``, and without it ``show``, which takes the id or the runtime."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group("defects", cls=_Commands)
+@click.group("defects")
 def command() -> None:
-    """List the known defects of runtimes, show one, or check which of them a target shows.
+    """List the known defects of runtimes, check which of them a target shows, and accept those of a record.
 
-    maxpool-check defects [RUNTIME | ID] [--live] [--format json] lists them, the live ones and the worst first; with an ID
-    it shows that defect. maxpool-check defects check -t TARGET runs the cases of the target's defects.
+    'maxpool-check explain ID' shows one of them.
 
     \b
     Examples:
-      maxpool-check defects onnxruntime --live
-      maxpool-check defects ORT-PAD-FOLDED
+      maxpool-check defects list onnxruntime --live
+      maxpool-check defects check -t onnxruntime==1.31.1
     """
 
 
-@command.command("show", hidden=True)
-@click.argument("subject", required=False)
+@command.command("list", short_help="List them, the live ones and the worst first.")
+@_ids
 @click.option("--live", is_flag=True, help="Only those of the newest release that was reviewed.")
-@options.form()
-@options.color
+@options.as_json
 @_folder
-def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
-    """List the defects of all runtimes or of RUNTIME, or show the defect with that ID.
+def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) -> int:
+    """List the defects of all runtimes, or those with an ID or of a RUNTIME; the live ones and the worst first.
 
     \b
     Examples:
-      maxpool-check defects show onnxruntime --live
-      maxpool-check defects show ORT-PAD-FOLDED
+      maxpool-check defects list onnxruntime --live
+      maxpool-check defects list --json
     """
-    defects = _read(path)
-    versions = _versions(path)
-    chosen = _chosen(defects, subject)
-    if live:
-        chosen = [defect for defect in chosen if versions.is_live(defect)]
+    from maxpool_check.corpus.collection import default_path
+    from maxpool_check.explaining import defects as catalogue
+    from maxpool_check.reporting.blocks import Document
+    from maxpool_check.reporting.writers import terminal
+
+    known, versions = _read(path or default_path())
+    chosen = [defect for defect in _chosen(known, names) if versions.is_live(defect) or not live]
     chosen = catalogue.in_order(chosen, versions)
-    if form == "json":
+    if as_json:
         entries = [catalogue.data(defect, versions) for defect in chosen]
         options.echo(inert.dumps({"schema": "maxpool-check/defects/1", "defects": entries}, indent=1))
-    elif subject is not None and [defect.id for defect in chosen] == [subject]:
-        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100)), nl=False)
     else:
-        colored = Output(color=color).colored
-        catalogue.write_list(chosen, versions, options.width(), sys.stdout, color=colored)
-    return ExitCode.AS_EXPECTED
+        document = Document("", "", (), list(catalogue.listed(chosen, versions)))
+        terminal.write(document, sys.stdout, options.width(), color=options.colored())
+    return 0
 
 
 @command.command("check", short_help="Check which of them a target shows.")
-@click.argument("names", nargs=-1, metavar="[ID]...")
+@_ids
 @options.targets()
-@click.option(
-    "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
-    help="Check the targets of a record instead of running one. Repeatable.",
-)  # fmt: skip
+@_records
 @click.option("--write", is_flag=True, help="Write down which versions were tested, and which defects they show.")
 @options.jobs
-@options.timeout
 @options.quiet
 @_folder
 def check(
-    names: tuple[str, ...], targets: tuple[TargetName, ...], record_files: tuple[Path, ...], write: bool, jobs: int,
-    timeout: float, quiet: bool, path: Path,
+    names: tuple[str, ...], targets: "tuple[TargetName, ...]", records: tuple[Path, ...], write: bool, jobs: int, quiet: bool,
+    path: Path | None,
 ) -> int:  # fmt: skip
     """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
@@ -112,96 +113,96 @@ def check(
       maxpool-check defects check -t onnxruntime==1.31.1
       maxpool-check defects check ORT-PAD-FOLDED -t onnxruntime
     """
+    from maxpool_check.commands import case_files, executing
+    from maxpool_check.comparing.defects import completeness, statuses
+    from maxpool_check.corpus.collection import default_path, is_shipped, root_of
+    from maxpool_check.corpus.conditions import with_cases
+    from maxpool_check.corpus.defect_versions import write_versions
+
+    path = path or default_path()
     if write and is_shipped(path):
         raise click.UsageError(
-            "--write changes the corpus; make one of your own with 'maxpool-check corpus copy DIR', and pass it with -p DIR"
+            "--write changes the corpus; make one of your own with 'maxpool-check cases copy DIR', and pass it with -p DIR"
         )
-    if bool(targets) == bool(record_files):
+    if bool(targets) == bool(records):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))
-    known = _read(path)
-    ids = {defect.id for name in names for defect in _chosen(known, name)} or {defect.id for defect in known}
+    known, versions = _read(path)
+    ids = {defect.id for defect in _chosen(known, names)}
     defects = with_cases(known, corpus.cases)
-    chosen = [defect for defect in defects if defect.id in ids]
-    found: list[TargetStatus] = []
     all_ids = [case.id for case in corpus.cases]
-    for file in record_files:
-        record = options.read_record(file)
+    found: list[TargetStatus] = []
+    for record in (
+        *map(options.read_record, records),
+        *(_run(corpus, target, [each for each in defects if each.id in ids], jobs, quiet=quiet) for target in targets),
+    ):
         found += statuses(record, defects, completeness(record, all_ids))
-    for target in targets:
-        record = _run(corpus, target, chosen, jobs, timeout, quiet=quiet)
-        found += statuses(record, defects, completeness(record, all_ids))
-    # Of others, the cases of those that were chosen show a part.
-    found = [
-        replace(each, defects=tuple(status for status in each.defects if status.defect.id in ids)) for each in found
-    ]
-    versions = _versions(path)
     for status in found:
+        # Of others, the cases of those that were chosen show a part.
+        status = replace(status, defects=tuple(each for each in status.defects if each.defect.id in ids))
         _print(status)
-        by_runtime = {each.defect.id: _runtime_of(each.defect, status) for each in status.defects}
-        for runtime in dict.fromkeys(by_runtime.values()):
-            of_runtime = [each for each in status.defects if by_runtime[each.defect.id] == runtime]
-            others = [defect.id for defect in known if defect.id not in ids]
-            shown = [each.defect.id for each in of_runtime if each.shown]
-            undecided = [each.defect.id for each in of_runtime if not each.complete]
-            if write and not status.target.version:
-                raise click.UsageError(f"{status.target.name} names no version, so that none can be written down")
-            if len(undecided) < len(of_runtime):
-                versions = versions.with_test(runtime, status.target.version, shown, [*undecided, *others])
+        if write:
+            versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
-    return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED
+    return 0 if all(status.is_as_expected for status in found) else 1
 
 
-def _runtime_of(defect: Defect, status: TargetStatus) -> str:
-    """Which of the runtimes of a defect a target is."""
+def _with_tests(versions: "DefectVersions", status: "TargetStatus", others: Sequence[str]) -> "DefectVersions":
+    """What is known of the versions, with what a target shows; nothing is said of the ``others``."""
+    from maxpool_check.judging.target_selector import TargetSelector
+
     target = status.target
+    if not target.version:
+        raise click.UsageError(f"{target.name} names no version, so that none can be written down")
     about = (target.distribution, target.provider, target.name)
-    return next((name for name in defect.runtimes if TargetSelector.of(name).is_about(*about)), defect.runtime)
+    by_runtime: dict[str, list[DefectStatus]] = {}
+    for each in status.defects:
+        names = (name for name in each.defect.runtimes if TargetSelector.of(name).is_about(*about))
+        by_runtime.setdefault(next(names, each.defect.runtime), []).append(each)
+    for runtime, of_runtime in by_runtime.items():
+        undecided = [each.defect.id for each in of_runtime if not each.complete]
+        if len(undecided) < len(of_runtime):
+            shown = [each.defect.id for each in of_runtime if each.shown]
+            versions = versions.with_test(runtime, target.version, shown, [*undecided, *others])
+    return versions
 
 
-def _versions(path: Path) -> DefectVersions:
-    with case_files.mistakes("nothing is shown"):
-        return read_versions(root_of(path))
+def _read(path: Path) -> "tuple[list[Defect], DefectVersions]":
+    """The defects of a corpus, and the versions that show them. Raises ``click.ClickException``."""
+    from maxpool_check.commands import case_files
+    from maxpool_check.corpus.collection import defect_files, root_of
+    from maxpool_check.corpus.defect_file import read_all_defects
+    from maxpool_check.corpus.defect_versions import read_versions
 
-
-def _read(path: Path) -> list[Defect]:
-    files = defect_files(root_of(path))
+    root = root_of(path)
+    files = defect_files(root)
     if not files:
         raise click.UsageError(f"{path} has no files of defects; pass the corpus with -p PATH")
     with case_files.mistakes("nothing is shown"):
-        return read_all_defects(files)
+        return read_all_defects(files), read_versions(root)
 
 
-def _without_options(runtime: str) -> str:
-    return runtime.partition("@")[0].partition("?")[0]
+def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect]":
+    """The defects with these ids or of these runtimes; all without names. Raises ``click.UsageError``."""
+    from maxpool_check.specifications.specification import nearest
+
+    by_name: dict[str, list[Defect]] = {}
+    for defect in defects:
+        runtimes = {re.split("[@?]", runtime)[0] for runtime in defect.runtimes}
+        for name in {defect.id, *defect.runtimes, *runtimes}:
+            by_name.setdefault(name, []).append(defect)
+    for name in names:
+        if name not in by_name:
+            raise click.UsageError(f"'{name}' is neither a defect nor a runtime with defects{nearest(name, by_name)}")
+    return [defect for defect in defects if not names or any(defect in by_name[name] for name in names)]
 
 
-def _chosen(defects: Sequence[Defect], subject: str | None) -> list[Defect]:
-    """The defect with an id, or those of a runtime, or all. Raises ``click.UsageError``."""
-    runtimes = {
-        name for defect in defects for runtime in defect.runtimes for name in (runtime, _without_options(runtime))
-    }
-    if subject is None:
-        return list(defects)
-    chosen = [defect for defect in defects if defect.id == subject]
-    chosen = chosen or [
-        defect
-        for defect in defects
-        if subject in runtimes
-        and any(runtime == subject or runtime.startswith((f"{subject}@", f"{subject}?")) for runtime in defect.runtimes)
-    ]
-    if not chosen:
-        names = [defect.id for defect in defects]
-        hint = nearest(subject, [*names, *runtimes])
-        raise click.UsageError(f"'{subject}' is neither a defect nor a runtime with defects{hint}")
-    return chosen
-
-
-def _run(
-    corpus: Corpus, target: TargetName, defects: Sequence[Defect], jobs: int, timeout: float, *, quiet: bool
-) -> Record:
+def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jobs: int, *, quiet: bool) -> "Record":
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
+    from maxpool_check.commands import executing
+    from maxpool_check.results.variants import DEFAULT_VARIANTS
+
     distribution = target.distribution if target.is_released else str(target).partition(":")[0]
     entries = [
         each
@@ -219,7 +220,7 @@ def _run(
     return record
 
 
-def _print(status: TargetStatus) -> None:
+def _print(status: "TargetStatus") -> None:
     target = status.target
     options.echo(f"{target.name} ({target.version or 'no version'})")
     for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
@@ -237,3 +238,159 @@ def _print(status: TargetStatus) -> None:
         first = next(each for each in status.unexpected if (", ".join(each.kinds), each.variant) == (kinds, variant))
         options.echo(f"    {times} x {kinds} ({variant}), such as {first.case}")
     options.echo("  as expected" if status.is_as_expected else "  NOT as expected")
+
+
+@command.command("accept", short_help="Write entries for the faults of a record.")
+@click.argument("record", type=options.FILE, metavar="RECORD")
+@click.option(
+    "--reason", required=True, type=_TEXT, metavar="TEXT", help="Why the runtime diverges, or why you accept it."
+)
+@click.option("--title", metavar="TEXT", help="What is wrong, in a sentence.  [default: the reason]")
+@click.option("--issue", type=_ADDRESS, metavar="URL", help="The address of an issue upstream, https://...")
+@click.option("--reviewer", type=_TEXT, metavar="NAME", help="Who has reviewed it today.")
+@click.option("--expires", type=options.DATE, metavar="DATE", help="The last day on which it is expected, YYYY-MM-DD.")
+@click.option(
+    "--kind",
+    type=options.KIND,
+    metavar="KIND",
+    help="Only executions that show it.  [default: all that are unexpected]",
+)
+@click.option(
+    "-o", "--output", "file", type=options.FILE, metavar="FILE",
+    help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
+)  # fmt: skip
+def accept(
+    record: Path, reason: str, title: str | None, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
+    file: Path | None,
+) -> int:  # fmt: skip
+    """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
+
+    What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
+    entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
+    names it. Of models, these are the results that failed. Widen 'versions' by hand once you know which releases are
+    concerned: bisect finds them.
+
+    \b
+    Examples:
+      maxpool-check defects accept record.jsonl --reason 'reviewed: as documented'
+      maxpool-check defects accept record.jsonl --reason 'as documented' --kind refuses-valid
+    """
+    from maxpool_check.commands import case_files
+    from maxpool_check.comparing.defects import defects_for
+    from maxpool_check.corpus.conditions import with_cases
+    from maxpool_check.corpus.defect_file import read_defects
+    from maxpool_check.corpus.editing import add
+    from maxpool_check.judging.defects import Upstream
+
+    stored = options.read_record(record)
+    files = [file] if file is not None else _files(next(iter(stored.executions), None))
+    with case_files.mistakes():
+        by_file = {each: read_defects(each) if each.exists() else [] for each in files}
+    known = [defect for defects in by_file.values() for defect in defects]
+    cases = _cases(stored.executions) if known else {}
+    try:
+        added = defects_for(stored, with_cases(known, tuple(cases.values())), reason, kind, cases)
+    except ValueError as error:
+        raise click.UsageError(f"nothing can be written for {record}: {error}") from error
+    if not added:
+        options.echo("no unexpected divergences")
+        return 0
+    upstream = Upstream("open", date.today(), issue) if issue is not None else None
+    added = [
+        replace(
+            defect, title=title or defect.title, upstream=upstream, reviewer=reviewer or "",
+            reviewed=date.today() if reviewer is not None else None,
+            expected=tuple(replace(each, expires=expires) for each in defect.expected),
+        )
+        for defect in added
+    ]  # fmt: skip
+    places = {defect.id: each for each, defects in by_file.items() for defect in defects}
+    with case_files.mistakes():
+        for each in by_file:
+            if mine := [defect for defect in added if places.get(defect.id, files[0]) == each]:
+                add(each, mine)
+    for defect in added:
+        (expected,) = defect.expected
+        kinds = ", ".join(sorted(each.value for each in expected.kinds))
+        fits = " (fits its conditions: review)" if defect.id in places else ""
+        options.echo(f"{defect.id}: {kinds} of {plural(len(expected.cases), 'case')}, {expected.when}{fits}")
+    written = ", ".join(dict.fromkeys(str(places.get(defect.id, files[0])) for defect in added))
+    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {written}; review before you commit")
+    return 0
+
+
+def _files(first: "Execution | None") -> list[Path]:
+    """The files of defects that the next run of a record's cases reads, that to write new ones to before all others."""
+    from maxpool_check.corpus.collection import KNOWN_NAME, defect_files, is_shipped, root_of
+
+    origin = Path(first.origin.rpartition(":")[0] if first is not None else "")
+    if is_shipped(origin):
+        raise click.UsageError("the record's cases come with the tool; pass the file to write with -o")
+    if first is None or not origin.is_file():
+        raise click.UsageError(f"the record's cases are not here ({origin}); pass the file to write with -o")
+    # The folder that the id of the case is relative to.
+    inside = Path(first.case.rpartition(":")[0])
+    is_inside = origin.with_suffix("").match(str(inside))
+    root = origin.parents[len(inside.parts) - 1] if is_inside else root_of(origin)
+    return [*dict.fromkeys((root / KNOWN_NAME, *defect_files(root)))]
+
+
+def _cases(executions: "Iterable[Execution]") -> "dict[str, Case]":
+    """The cases of a record by id, as far as their files are still there."""
+    from maxpool_check.corpus.collection import collect, is_shipped
+    from maxpool_check.corpus.problems import CorpusError
+
+    files = sorted({Path(execution.origin.rpartition(":")[0]) for execution in executions})
+    try:
+        return {case.id: case for case in collect([file for file in files if is_shipped(file) or file.is_file()]).cases}
+    except CorpusError:
+        return {}
+
+
+@command.command("lint", short_help="List entries that are expired, match no case, or are not shown.")
+@_records
+@options.paths
+def lint(paths: Sequence[Path], records: tuple[Path, ...]) -> int:
+    """List the entries that are expired, that match no case, or that no execution of a record shows.
+
+    Exits with 1 if there are any.
+
+    \b
+    Examples:
+      maxpool-check defects lint cases/
+      maxpool-check defects lint cases/ --record record.jsonl
+    """
+    from maxpool_check.commands import case_files
+    from maxpool_check.comparing.defects import never_matching
+    from maxpool_check.corpus.conditions import with_cases
+    from maxpool_check.corpus.defect_file import read_defects, unmatched
+    from maxpool_check.results.record import KnownStatus
+
+    corpus = case_files.CaseFiles(paths).read()
+    stored = [options.read_record(path) for path in records]
+    problems, count = [], 0
+    for file in corpus.known_files:
+        with case_files.mistakes():
+            defects = read_defects(file)
+        count += len(defects)
+        problems += [
+            f"{file}: {defect.id} expired on {entry.expires}"
+            for defect in defects
+            for entry in defect.expected
+            if entry.expired(date.today())
+        ]
+        if corpus.whole:
+            problems += [f"{problem}: orphaned" for problem in unmatched(file, [case.id for case in corpus.cases])]
+        expected = with_cases(defects, corpus.cases)
+        problems += [f"{file}: no record shows {defect.id}" for defect in never_matching(expected, stored)]
+        ids = {defect.id for defect in defects}
+        problems += [
+            f"{file}: {entry.id} is stale on {entry.target}: {' '.join(entry.message.split())}"
+            for record in stored
+            for entry in (record.footer.known if record.footer is not None else ())
+            if entry.id in ids and entry.status is KnownStatus.STALE
+        ]
+    for line in problems:
+        options.echo(line)
+    options.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
+    return 1 if problems else 0

@@ -1,5 +1,6 @@
-"""``maxpool-check docs``."""
+"""``maxpool-check docs``: pages, schemas, the configuration, completion."""
 
+import importlib
 import re
 import sys
 import textwrap
@@ -7,63 +8,102 @@ from itertools import zip_longest
 
 import click
 
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands.old_output import Output
-from maxpool_check.docs import DocumentationPage, topics
-from maxpool_check.results.record import ExitCode
-from maxpool_check.specifications.specification import nearest
+from maxpool_check import inert
+from maxpool_check.commands import options
 
 _WIDEST = 100
 """The most columns of a page: longer lines are hard to read."""
 
 _REPOSITORY = re.compile(r"\A(?:\.\./)+")
+_OTHER_WORDS = {"outputs": "kernel", "protocol": "kernel", "vectors": "export", "schema": "schema-case"}
+"""What people look for, with the topic that has it."""
+
+_SCHEMAS = {
+    "accepted": ("comparing.acceptance", "SCHEMA"),
+    "case": ("corpus.schema", "case_file_schema"),
+    "config": ("commands.configuration", "schema"),
+    "defects": ("corpus.defect_file", "SCHEMA"),
+    "outputs": ("running.outputs", "SCHEMA"),
+    "record": ("results.storage", "schema"),
+    "trace": ("evidence.tracing.trace", "trace_schema"),
+    "vectors": ("exporting.vectors", "vector_file_schema"),
+}
+"""The JSON Schemas of files: a module, and a value of it or a function that makes it."""
+
+_OTHERS = {
+    "config": "What holds for the keys of a configuration, and where it comes from.",
+    "completion": "How a shell completes commands.",
+    **{f"schema-{name}": f"The JSON Schema of {'a configuration' if name == 'config' else name}." for name in _SCHEMAS},
+}
+"""The topics that are no pages."""
+
+_COMPLETION = """\
+To complete commands, put a line into the file that your shell reads when it starts:
+
+bash, ~/.bashrc:  eval "$(_MAXPOOL_CHECK_COMPLETE=bash_source maxpool-check)"
+zsh, ~/.zshrc:    eval "$(_MAXPOOL_CHECK_COMPLETE=zsh_source maxpool-check)"
+fish, ~/.config/fish/completions/maxpool-check.fish:
+                  _MAXPOOL_CHECK_COMPLETE=fish_source maxpool-check | source"""
 
 
-_OTHER_WORDS = {"outputs": "kernel", "protocol": "kernel", "vectors": "export"}
-"""What people look for, with the page that has it."""
+def _topic(text: str) -> str:
+    from maxpool_check.docs import topics
+    from maxpool_check.specifications.specification import nearest
 
-
-def _topic(text: str) -> DocumentationPage:
-    if text not in topics():
-        page = _OTHER_WORDS.get(text)
-        hint = f"; it is on the page '{page}'" if page else nearest(text, topics())
-        raise ValueError(f"no topic '{text}'{hint}; there are: {', '.join(topics())}")
-    return topics()[text]
+    names = [*topics(), *_OTHERS]
+    if text not in names:
+        topic = _OTHER_WORDS.get(text)
+        hint = f"; it is in the topic '{topic}'" if topic else nearest(text, names)
+        raise ValueError(f"no topic '{text}'{hint}; there are: {', '.join(names)}")
+    return text
 
 
 @click.command("docs")
-@click.argument("topic", required=False, type=options.Parsed("TOPIC", _topic))
-@options.color
-def command(topic: DocumentationPage | None, color: str) -> int:
-    """Show a page of the documentation, or list the pages.
+@click.argument("topic", required=False, type=options.Value("TOPIC", _topic, "topics"))
+def command(topic: str | None) -> int:
+    """Show a page of the documentation, a JSON Schema, what holds of the configuration, or how to switch completion on.
 
-    A page is shown for reading on a terminal, and as Markdown in a pipe.
+    Without a TOPIC, all are listed. A page is shown for reading on a terminal, and as Markdown in a pipe.
 
     \b
     Examples:
-      maxpool-check docs
       maxpool-check docs gate
+      maxpool-check docs schema-record > record.schema.json
     """
+    from maxpool_check.docs import topics
+
     if topic is None:
-        _list()
-    elif sys.stdout.isatty() or color == "always":
-        _render(topic, colored=Output(color=color).colored)
+        _list({**{name: page.summary for name, page in topics().items()}, **_OTHERS})
+    elif topic in topics():
+        text = topics()[topic].text
+        if sys.stdout.isatty() or options.colored():
+            _render(text)
+        else:
+            options.echo(text, nl=False)
+    elif topic == "config":
+        from maxpool_check.commands import configuration
+
+        options.echo(configuration.described())
+    elif topic == "completion":
+        options.echo(_COMPLETION)
     else:
-        options.echo(topic.text, nl=False)
-    return ExitCode.AS_EXPECTED
+        module, name = _SCHEMAS[topic.removeprefix("schema-")]
+        schema = getattr(importlib.import_module(f"maxpool_check.{module}"), name)
+        options.echo(inert.dumps(schema() if callable(schema) else schema, indent=2))
+    return 0
 
 
-def _list() -> None:
-    """Print a line for each page, which a terminal that is too narrow folds under its beginning."""
-    width = max(map(len, topics()))
+def _list(topics: dict[str, str]) -> None:
+    """Print a line for each topic, which a terminal that is too narrow folds under its beginning."""
+    width = max(map(len, topics))
     columns = options.width() if sys.stdout.isatty() else None
-    for each in topics().values():
-        lines = textwrap.wrap(each.summary, columns - width - 2) if columns else [each.summary]
-        for name, line in zip_longest([each.name], lines, fillvalue=""):
+    for topic, summary in topics.items():
+        lines = textwrap.wrap(summary, columns - width - 2) if columns else [summary]
+        for name, line in zip_longest([topic], lines, fillvalue=""):
             options.echo(f"{name:{width}}  {line}")
 
 
-def _render(topic: DocumentationPage, *, colored: bool) -> None:
+def _render(text: str) -> None:
     """Print a page for reading."""
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import CodeBlock, Markdown
@@ -81,17 +121,19 @@ def _render(topic: DocumentationPage, *, colored: bool) -> None:
 
         elements = {**Markdown.elements, "fence": Code, "code_block": Code}  # noqa: RUF012 (as rich declares it)
 
-    page = Page(topic.text, hyperlinks=False)
+    page = Page(text, hyperlinks=False)
     for token in page.parsed:
         for child in token.children or ():
             if child.type == "link_open":
                 child.attrSet("href", _place(str(child.attrGet("href"))))
-    width = min(options.width(), _WIDEST)
+    colored, width = options.colored(), min(options.width(), _WIDEST)
     Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(page, crop=False)
 
 
 def _place(address: str) -> str:
     """What leads a reader at a terminal to where a link leads."""
+    from maxpool_check.docs import topics
+
     name, _, _ = address.partition("#")
     if not name:
         return "below"

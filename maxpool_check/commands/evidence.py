@@ -1,29 +1,43 @@
-"""``maxpool-check evidence``."""
+"""``maxpool-check evidence``: build, verify, sign, diff, trace."""
 
+import contextlib
+import importlib
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import old_case_files as case_files
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands.evidence_verify import diff, verify
-from maxpool_check.commands.old_output import Output
-from maxpool_check.corpus.collection import NAME as CORPUS
-from maxpool_check.corpus.tensors import MOST_CELLS
-from maxpool_check.evidence.bundling.archive import BadArchive, packed, unpacked
-from maxpool_check.evidence.bundling.build import build as members_of
-from maxpool_check.evidence.bundling.build import check_targets
-from maxpool_check.evidence.bundling.contents import BadBundle, IncompleteRecord
-from maxpool_check.evidence.bundling.signing import CannotSign, signed
-from maxpool_check.files import STDOUT, named, not_found
-from maxpool_check.results.record import ExitCode
+from maxpool_check import inert
+from maxpool_check.commands import options
 from maxpool_check.words import plural
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.evidence.bundling.record_check import Verification
+    from maxpool_check.evidence.tracing.trace import TraceScope
+    from maxpool_check.evidence.tracing.view import TraceReport
+
+_MOST = 20
+"""How many problems, and changes of a part, are printed without -v."""
+
+TRACE_FORMATS = {
+    **dict.fromkeys(("text", "markdown", "html"), "view"),
+    **dict.fromkeys(("json", "csv", "sdoc", "needs"), "tools"),
+}
+"""The formats of a trace, each with the module of :mod:`maxpool_check.evidence.tracing` that writes it."""
+
+_bundle = click.argument("bundle", type=options.FILE, metavar="BUNDLE")
 
 
 @click.group("evidence")
 def command() -> None:
-    """Build a bundle of evidence that verifies itself, sign it, verify it, and compare two.
+    """Build a bundle of evidence that verifies itself, sign it, verify it, and compare two; trace clauses to cases and results.
 
     \b
     Examples:
@@ -38,11 +52,10 @@ def command() -> None:
     "-o", "--output", required=True, type=options.FILE, metavar="FILE", help="The bundle, such as evidence.tar."
 )
 @click.option(
-    "--cases", "paths", multiple=True, type=case_files.PATH, metavar="PATH",
-    help=f"The case files of the runs, or folders of them. Repeatable.  [default: '{CORPUS}', the one that comes with the tool]",
+    "--cases", "paths", multiple=True, type=options.PATH, default=("corpus",), metavar="PATH",
+    help="The case files of the runs, or folders of them. Repeatable.  [default: 'corpus', the one that comes with the tool]",
 )  # fmt: skip
-@case_files.max_cells
-def build(records: tuple[Path, ...], output: Path, paths: tuple[Path, ...], max_cells: int) -> int:
+def build(records: tuple[Path, ...], output: Path, paths: tuple[Path, ...]) -> int:
     """Build a bundle of evidence from RECORD...: one file with the records, their cases, clauses, pages and digests.
 
     The same records, cases and tool make the same file.
@@ -52,59 +65,298 @@ def build(records: tuple[Path, ...], output: Path, paths: tuple[Path, ...], max_
       maxpool-check evidence build record.jsonl -o evidence.tar
       maxpool-check evidence build old.jsonl new.jsonl --cases cases/ -o evidence.tar
     """
+    from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.commands.output import Output
+    from maxpool_check.evidence.bundling.archive import BadArchive, packed
+    from maxpool_check.evidence.bundling.build import build as members_of
+    from maxpool_check.evidence.bundling.build import check_targets
+    from maxpool_check.evidence.bundling.contents import BadBundle, IncompleteRecord
+    from maxpool_check.files import STDOUT, named
+
     stored = [(path, options.read_record(path)) for path in records]
     try:
         check_targets(stored)
-        corpus = case_files.CaseFiles(paths or (Path(CORPUS),), max_cells or MOST_CELLS).read()
+        corpus = CaseFiles(paths).read()
         Output(reports=[("bundle", output)]).check_writable([*records, *corpus.files, *corpus.known_files])
-        content = packed(members := members_of(stored, corpus, max_cells))
+        members = members_of(stored, corpus, options.setting("max_cells"))
+        content = packed(members)
     except IncompleteRecord as error:
         raise options.Incomplete(str(error)) from error
     except (BadBundle, BadArchive) as error:
         raise click.UsageError(str(error)) from error
     if output == STDOUT:
         sys.stdout.buffer.write(content)
-        return ExitCode.AS_EXPECTED
+        return 0
     with named(output):
         output.write_bytes(content)
     options.echo(f"{output}: {plural(len(members), 'file')}, {len(content) / 2**20:.1f} MiB")
-    return ExitCode.AS_EXPECTED
+    return 0
 
 
 @command.command("sign", short_help="Sign a bundle.")
-@click.argument("bundle", type=options.FILE, metavar="FILE")
+@_bundle
 @click.option(
     "--key", required=True, type=options.FILE, metavar="KEY",
     help="A private key of OpenSSH, such as ~/.ssh/id_ed25519, or a public one whose private key an agent has.",
 )  # fmt: skip
 def sign(bundle: Path, key: Path) -> int:
-    """Add a signature of its manifest to the bundle FILE, made by ssh-keygen.
+    """Add a signature of its manifest to BUNDLE, made by ssh-keygen.
 
     \b
     Examples:
       maxpool-check evidence sign evidence.tar --key ~/.ssh/id_ed25519
       maxpool-check evidence sign evidence.tar --key ~/.ssh/id_ed25519.pub
     """
-    try:
-        content = packed(signed(unpacked(bundle), key.expanduser()))
-    except CannotSign as error:
-        raise click.UsageError(str(error)) from error
-    except (BadBundle, BadArchive) as error:
-        raise click.UsageError(f"{bundle}: {error}") from error
-    except FileNotFoundError as error:
-        raise click.UsageError(
-            f"{not_found(bundle, is_file=True)}; 'maxpool-check evidence build' writes a bundle"
-        ) from error
-    except OSError as error:
-        raise click.UsageError(f"cannot read {bundle}: {error.strerror}") from error
+    from maxpool_check.evidence.bundling.archive import BadArchive, packed, unpacked
+    from maxpool_check.evidence.bundling.contents import BadBundle
+    from maxpool_check.evidence.bundling.signing import CannotSign, signed
+    from maxpool_check.files import named
+
+    with _readable(bundle):
+        try:
+            content = packed(signed(unpacked(bundle), key.expanduser()))
+        except CannotSign as error:
+            raise click.UsageError(str(error)) from error
+        except (BadBundle, BadArchive) as error:
+            raise click.UsageError(f"{bundle}: {error}") from error
     # The bundle is there as a whole, with or without a signature.
     new = bundle.with_name(f".{bundle.name}.signed")
     with named(new):
         new.write_bytes(content)
         new.replace(bundle)
     options.echo(f"{bundle}: signed with {key}")
-    return ExitCode.AS_EXPECTED
+    return 0
 
 
-command.add_command(verify)
-command.add_command(diff)
+@command.command("verify", short_help="Verify a bundle: every file, page and verdict.")
+@_bundle
+@click.option(
+    "--key", type=options.FILE, metavar="PUBLIC_KEY",
+    help="Who must have signed it: a public key of OpenSSH (.pub), or a file of allowed signers.",
+)  # fmt: skip
+@click.option("--run", is_flag=True, help="Run all cases on the same releases again, and compare what they return.")
+@options.as_json
+@options.verbose("Print every problem, and every execution whose outputs the record does not tell")
+def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: int) -> int:
+    """Verify BUNDLE: its files by their digests, its pages and verdicts by making them again from the records.
+
+    Exit codes: 0 verified, 1 something is altered, missing, added or does not follow, 2 usage, 3 not all could be checked.
+
+    \b
+    Examples:
+      maxpool-check evidence verify evidence.tar
+      maxpool-check evidence verify evidence.tar --key lab.pub --run
+    """
+    from maxpool_check.commands.executing import progress_bar
+    from maxpool_check.evidence.bundling.differences import cases_to_run, rerun
+    from maxpool_check.evidence.bundling.verification import verified
+
+    with _readable(bundle, key), verified(bundle, key) as (verification, contents):
+        if run and contents is None:
+            verification.unchecked.append("nothing was run again: the bundle cannot be read")
+        elif run and contents is not None:
+            with progress_bar("cases", cases_to_run(contents), quiet=as_json) as progress:
+                rerun(contents, verification, options.setting("timeout"), progress)
+    if not as_json:
+        _print(bundle, verification, verbose > 0)
+        return verification.exit_code
+    document = {
+        "schema": "maxpool-check/verification/1",
+        "bundle": str(bundle),
+        "exit_code": int(verification.exit_code),
+        "checks": verification.checks,
+        "problems": [{"place": place, "message": message} for place, message in verification.problems],
+        "unchecked": verification.unchecked,
+        "undecided": [{"place": each.place, "verdict": each.verdict.value} for each in verification.undecided],
+    }
+    click.echo(inert.dumps(document, 1))
+    return verification.exit_code
+
+
+@command.command("diff", short_help="Say what changed between two bundles.")
+@click.argument("old", type=options.FILE)
+@click.argument("new", type=options.FILE)
+@options.as_json
+@options.verbose("Print every change")
+def diff(old: Path, new: Path, as_json: bool, verbose: int) -> int:
+    """Say what changed from the bundle OLD to the bundle NEW: tool, clauses, cases, defects, kills, environments, results.
+
+    Neither is verified. Exit codes: 0 nothing changed, 1 something did, 2 usage.
+
+    \b
+    Examples:
+      maxpool-check evidence diff old.tar new.tar
+      maxpool-check evidence diff old.tar new.tar --json
+    """
+    from maxpool_check.corpus.problems import CorpusError
+    from maxpool_check.evidence.bundling.archive import BadArchive, unpacked
+    from maxpool_check.evidence.bundling.contents import BadBundle, opened
+    from maxpool_check.evidence.bundling.differences import differences
+    from maxpool_check.results.storage import BadRecord
+
+    with contextlib.ExitStack() as stack:
+        sides = []
+        for path in (old, new):
+            with _readable(path):
+                try:
+                    sides.append(stack.enter_context(opened(unpacked(path))))
+                except (BadArchive, BadBundle, BadRecord, CorpusError) as error:
+                    more = f"'maxpool-check evidence verify {path}' says more"
+                    raise click.UsageError(f"{path} cannot be read: {error}; {more}") from error
+        found = differences(*sides)
+    if as_json:
+        document = {"schema": "maxpool-check/evidence-diff/1", "old": str(old), "new": str(new), "differences": found}
+        click.echo(inert.dumps(document, 1))
+        return 1 if found else 0
+    for part, lines in found.items():
+        options.echo(f"{part}: {plural(len(lines), 'change')}")
+        _echo_few([f"  {line}" for line in lines], "  ... and {} more; -v prints all", verbose > 0)
+    if not found:
+        options.echo("Nothing changed.")
+    return 1 if found else 0
+
+
+@contextlib.contextmanager
+def _readable(bundle: Path, key: Path | None = None) -> Iterator[None]:
+    """Turn files that cannot be read into errors of usage."""
+    from maxpool_check.files import not_found
+
+    for path in (bundle, key):
+        if path is not None and not path.exists():
+            hint = "; 'maxpool-check evidence build' writes a bundle" if path is bundle else ""
+            raise click.UsageError(f"{not_found(path, is_file=True)}{hint}")
+    try:
+        yield
+    except OSError as error:
+        raise click.UsageError(f"cannot read {error.filename or bundle}: {error.strerror}") from error
+
+
+def _echo_few(lines: Sequence[str], more: str, verbose: bool) -> None:
+    """Print lines, without ``verbose`` the first ones and how many more there are."""
+    for line in lines if verbose else lines[:_MOST]:
+        options.echo(line)
+    if not verbose and len(lines) > _MOST:
+        options.echo(more.format(len(lines) - _MOST))
+
+
+def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
+    problems, undecided = verification.problems, verification.undecided
+    for sentence in verification.checks:
+        options.echo(f"ok  {sentence}")
+    shown = [f"PROBLEM  {place}: {message}" for place, message in problems]
+    _echo_few(shown, "... and {} more problems; -v prints all", verbose)
+    for text in verification.unchecked:
+        options.echo(f"NOT CHECKED  {text}")
+    if undecided:
+        options.echo(
+            f"{plural(len(undecided), 'execution')}: an output is too large for the record, so that the verdict could not be made "
+            f"again; the verdicts of {verification.undecided_without_fault} of them do not fail the run. --run compares them."
+        )
+        for each in undecided if verbose else ():
+            options.echo(f"  {each.place}: {each.verdict}")
+    endings = {
+        0: f"VERIFIED  {bundle}",
+        1: f"NOT VERIFIED  {bundle}: {plural(len(problems), 'problem')}",
+        3: f"NOT COMPLETELY VERIFIED  {bundle}: no problem, but not all could be checked",
+    }
+    options.echo(endings[verification.exit_code])
+
+
+def trace_format(name: str) -> "Callable[[TraceReport, TextIO], None]":
+    """The function that writes a trace in a format."""
+    module = importlib.import_module(f"maxpool_check.evidence.tracing.{TRACE_FORMATS[name]}")
+    write: Callable[[TraceReport, TextIO], None] = getattr(module, f"write_{name}")
+    return write
+
+
+@command.command("trace", short_help="Trace clauses of the documents to cases and results, and back.")
+@options.paths
+@click.option(
+    "--record", "records", multiple=True, type=options.FILE, metavar="RECORD.jsonl",
+    help="Count the executions of this record. Repeatable.",
+)  # fmt: skip
+@options.spec
+@options.selected
+@options.reports(TRACE_FORMATS)
+@click.option(
+    "--mutants", is_flag=True,
+    help="Run the wrong kernels that violate each testable clause on its cases, up to three cases that notice each.",
+)  # fmt: skip
+@click.option(
+    "--fail-uncovered", is_flag=True,
+    help="Exit with 1 if a testable clause has no case; with --mutants, also if its cases notice no wrong kernel. Not for "
+    "clauses that no target of the records compared, which are named.",
+)  # fmt: skip
+@options.verbose("Show statements and places, every case, and its clauses")
+def trace(
+    paths: Sequence[Path], records: tuple[Path, ...], spec: tuple[str, ...], selected: tuple[str, ...],
+    reports: Sequence[tuple[str, Path]], mutants: bool, fail_uncovered: bool, verbose: int,
+) -> int:  # fmt: skip
+    """Trace each clause of the documents to its cases and their results, and each case to its clauses.
+
+    \b
+    Examples:
+      maxpool-check evidence trace --spec sonnx
+      maxpool-check evidence trace cases/ --record record.jsonl --report html=trace.html
+    """
+    from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.commands.output import Output
+    from maxpool_check.evidence.kills import kills_by_clause
+    from maxpool_check.evidence.tracing.trace import ExecutedTwice
+    from maxpool_check.evidence.tracing.trace import trace as trace_of
+    from maxpool_check.evidence.tracing.view import TraceReport
+    from maxpool_check.results.record import ExitCode
+    from maxpool_check.specifications.clauses import clauses
+
+    if selected and fail_uncovered:
+        raise click.UsageError("--fail-uncovered looks at all cases; -k leaves some out")
+    stored = {str(path): options.read_record(path) for path in records}
+    files = CaseFiles(paths, selected, spec)
+    corpus = files.read()
+    output = Output(reports=reports)
+    output.check_writable([*records, *corpus.files])
+    try:
+        scope = _scope(files, corpus)
+        listed = [clause for clause in clauses().values() if scope.lists(clause)]
+        traced = trace_of(scope, stored, kills_by_clause(scope.cases, listed) if mutants else None)
+    except ExecutedTwice as error:
+        raise click.UsageError(str(error)) from error
+    plain = TraceReport(traced, options.width(), False, verbose > 0)
+    shown = TraceReport(traced, options.width(), options.colored(), verbose > 0)
+    output.publish({name: trace_format(name) for name in TRACE_FORMATS}, shown, plain)
+    if any(not record.complete for record in traced.records):
+        return options.Incomplete.exit_code
+    if traced.cases and traced.records and not any(record.counted for record in traced.records):
+        return ExitCode.NOTHING_COMPARED
+    return 1 if fail_uncovered and any(clause.gap is not None for clause in traced.clauses) else 0
+
+
+def _scope(files: "CaseFiles", corpus: "Corpus") -> "TraceScope":
+    """What is traced: without ``--spec``, the documents of the cases, and with ``-k clause:...``, these clauses alone."""
+    from maxpool_check.corpus.selection import ALL
+    from maxpool_check.evidence.tracing.trace import TraceScope
+    from maxpool_check.specifications import SPECIFICATIONS, documents
+    from maxpool_check.specifications.clauses import clauses
+
+    named = {document for name in files.specs if name != ALL for document in documents(name)}
+    used = {*SPECIFICATIONS} if ALL in files.specs else named
+    globs = [each.removeprefix("clause:") for each in files.selected if each.startswith("clause:")]
+    matching = [{name for name in clauses() if fnmatchcase(name, glob)} for glob in globs]
+    wanted = frozenset().union(*matching) if globs and len(globs) == len(files.selected) and all(matching) else None
+    cases = corpus.cases
+    if wanted is not None:
+        # A clause without a case is to be shown, too: in the documents that have cases, or else in all where it holds.
+        cases = tuple(case for case in cases if wanted.intersection(case.covers))
+        present = {case.spec for case in corpus.cases}
+        holds = [clauses()[name].documents for name in wanted]
+        used = used or {each for names in holds for each in ([*present.intersection(names)] or names)}
+    else:
+        cases = files.select(corpus) if files.selected else cases
+        used = used or {case.spec for case in cases}
+    cases = tuple(case for case in cases if case.spec in used)
+    chosen = {case.id for case in cases}
+    others = [case.id for case in corpus.cases if case.id not in chosen]
+    scope = TraceScope(cases, used, others, whole=wanted is not None or not files.selected, clauses=wanted)
+    if wanted is not None and not any(scope.lists(clauses()[name]) for name in wanted):
+        raise click.UsageError(f"no clause of {' '.join(files.selected)} holds in {', '.join(used)}; leave out --spec")
+    return scope

@@ -31,28 +31,18 @@ GROUPS = {
         "history": "Show the kinds of divergence of many releases.",
     },
     "Understand": {
-        "explain": "Draw a case and its wrong results, or describe a kind of divergence.",
+        "explain": "Draw a case and its wrong results, or say what a kind, defect, clause or document is.",
         "repro": "Write a reproduction of a divergence that others can run.",
         "report": "Render records.",
-        "defects": "List the known defects of runtimes, and check which a target shows.",
-        "known": "Add known defects from a record, and check the existing ones.",
-        "reference": "Show the result of the reference for one case.",
-        "documents": "Compare the documents with each other, with their errata.",
+        "defects": "List the known defects of runtimes, check which a target shows, accept those of a record.",
     },
     "Author": {
-        "lint": "Check case files and defects against the reference.",
-        "list": "List the cases, one line each.",
-        "corpus": "List or copy the corpus that comes with the tool.",
-        "import": "Write the tests of other suites as case files.",
-        "export": "Write cases in a form that other programs read.",
-        "targets": "Show the known runtimes and what each accepts.",
-        "protocol": "Check a program that speaks the protocol, and print examples.",
+        "cases": "List, lint, copy, lock, import and export cases.",
+        "targets": "List the known runtimes, make their environments, check targets.",
     },
     "Show": {
-        "evidence": "Build bundles of evidence from records, and sign them.",
-        "trace": "Trace clauses of the documents to cases and results, and back.",
-        "docs": "Show the documentation, a page for each task.",
-        "schema": "Print the JSON Schema of a file format.",
+        "evidence": "Build, verify, sign and compare bundles of evidence; trace clauses to cases and results.",
+        "docs": "Show the documentation, schemas, the configuration, and how a shell completes commands.",
     },
 }
 """The commands by group. Each is in the module of its name; that of two words stands beside the one of its first word."""
@@ -107,8 +97,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module, _, inner = cmd_name.partition(" ")
-            # A module that others import cannot be called 'import'.
-            imported = importlib.import_module(f"maxpool_check.commands.{'import_' if module == 'import' else module}")
+            imported = importlib.import_module(f"maxpool_check.commands.{module}")
             command: click.Command = getattr(imported, inner or "command")
             return command
         if not cmd_name.startswith("-"):

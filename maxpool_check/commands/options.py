@@ -254,6 +254,11 @@ spec = click.option(
     help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino, which python: and command: "
     "targets then claim beside their own. Repeatable; all: every document.",
 )  # fmt: skip
+claims = click.option(
+    "--spec", "claims", multiple=True, type=DOCUMENTS, callback=_joined, metavar="NAME,...",
+    help="Documents, or families such as onnx or openvino, that python: and command: targets claim beside their own. "
+    "Repeatable.",
+)  # fmt: skip
 variants = click.option(
     "--variants", type=VARIANTS, default="default", metavar="VARIANTS",
     help="How to execute each case: default (with Indices, and Y alone), all, or a list of twice, optimization-off, "
@@ -311,6 +316,17 @@ def target(about: str = "The runtime.") -> Any:
 def verbose(about: str) -> Any:
     """``-v``."""
     return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
+
+
+def claiming(targets: "Iterable[TargetName]", specs: Iterable[str]) -> "tuple[TargetName, ...]":
+    """The targets, with what ``--spec`` claims for the kernels among them. Raises ``click.UsageError``."""
+    from maxpool_check.targets.name import BadTarget
+    from maxpool_check.targets.name import claiming as claiming_targets
+
+    try:
+        return claiming_targets(targets, specs)
+    except BadTarget as error:
+        raise click.UsageError(f"--spec: {error}") from error
 
 
 def colored() -> bool:

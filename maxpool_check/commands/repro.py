@@ -1,40 +1,27 @@
 """``maxpool-check repro``."""
 
+import contextlib
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check import __version__
-from maxpool_check.commands import executing, model_cases
-from maxpool_check.commands import old_case_files as case_files
-from maxpool_check.commands import old_options as options
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import default_path, defect_files, root_of, shipped_root
-from maxpool_check.corpus.conditions import meets, shown_by
-from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect, shows
-from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
-from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.reproducing import bundle, others
-from maxpool_check.reproducing.bundle import NotReproduced, Written
-from maxpool_check.reproducing.others import DefectNote
-from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
-from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
-from maxpool_check.running.case_run import CaseRun, executions, run_case
-from maxpool_check.running.shrinking import shrunk
-from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.cache import CannotMake
-from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.target import Target
+from maxpool_check.commands import options
+
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.defect_versions import DefectVersions
+    from maxpool_check.judging.defects import Defect
+    from maxpool_check.reproducing.bundle import Written
+    from maxpool_check.reproducing.reproduced import Reproduced
+    from maxpool_check.results.variants import Variant
+    from maxpool_check.running.case_run import CaseRun
+    from maxpool_check.targets.name import TargetName
+    from maxpool_check.targets.session import TargetSession
 
 _SMALL = 36
 """The most cells of X with which the example of a defect is reproduced as it is."""
@@ -44,30 +31,28 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
 
 
 @click.command("repro")
-@click.argument("case")
+@click.argument("case", type=options.CASE_OR_DEFECT)
 @options.target("Runtime to test, e.g. onnxruntime==1.23.2.")
 @click.option(
     "-o", "--output", "folder", required=True, type=options.FILE, metavar="DIR",
     help="Where to write: a new or empty folder, or one that repro wrote.",
 )  # fmt: skip
-@options.specs
-@case_files.folder
+@options.claims
+@options.folder
 @click.option(
-    "--variant", "name", metavar="NAME", help="E.g. y-only, indices-twice.  [default: the first that diverges]"
-)
+    "--variant", "name", type=options.VARIANT, metavar="NAME",
+    help="E.g. y-only, indices-twice.  [default: the first that diverges]",
+)  # fmt: skip
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
 @click.option(
-    "--also", "also", multiple=True, metavar="TARGET", type=options.TARGET,
+    "--also", multiple=True, metavar="TARGET", type=options.TARGET,
     help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
 )  # fmt: skip
 @options.inputs
 @options.shapes
-@options.timeout
-@case_files.max_cells
 def command(
-    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path | None, name: str | None,
-    no_shrink: bool, also: tuple[TargetName, ...], inputs: Path | None,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...], timeout: float, max_cells: int,
+    case: str, target: "TargetName", claims: tuple[str, ...], folder: Path, path: Path | None, name: str | None,
+    no_shrink: bool, also: "tuple[TargetName, ...]", inputs: Path | None, shape: tuple[tuple[str, tuple[int, ...]], ...],
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
@@ -87,88 +72,103 @@ def command(
       maxpool-check repro ORT-PAD-FOLDED -t onnxruntime==1.31.1 -o repro
       maxpool-check repro my.onnx:pool1 -t onnxruntime==1.31.1 -o repro
     """
+    from maxpool_check.commands import model_cases
+    from maxpool_check.reproducing import bundle
+    from maxpool_check.reproducing.bundle import NotReproduced
+    from maxpool_check.reproducing.reproduced import CannotWrite
+    from maxpool_check.targets.cache import CannotMake
+    from maxpool_check.targets.process import CannotStart
+    from maxpool_check.targets.session import TargetSession
+    from maxpool_check.targets.target import Target
+
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
-    (target,) = options.claiming([target], specs)
+    (target,) = options.claiming([target], claims)
     model_cases.refuse_without_node(Path(case))
-    defect, versions = _defect(case, path)
-    model, _, node = case.rpartition(":")
+    timeout = options.setting("timeout")
     try:
         with TargetSession(Target(target, timeout)) as session:
-            if model_cases.is_model(Path(model)):
-                analysis = model_cases.analysed(Path(model), inputs, dict(shapes), takes_models=target.takes_models)
-                case_run, chosen, variants = _first_diverging(
-                    session, model_cases.candidates(analysis, node, session), name
-                )
-                defect, versions = _known(case_run, chosen, session.profile.description)
-            else:
-                found = case_files.find(case if defect is None else str(defect.example), path, max_cells)
-                executing.validate_against_reference([found])
-                variants = _variants(found, name, defect)
-                case_run = run_case(session, found, variants)
-                chosen = _chosen(case_run, name, defect)
-            original = case_run.case
-            if chosen is None:
-                options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(case_run)}")
-                failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
-                return ExitCode.INCOMPLETE if failed else ExitCode.UNEXPECTED
-            if not no_shrink:
-                case_run = _shrunk(session, case_run, chosen, variants, defect)
-            description = session.profile.description
-            reproduced = Reproduced(case_run, chosen, description)
-            about = (
-                f"Made from {original.id} by maxpool-check {__version__} repro, on {target} ({description.version})."
-            )
-            # What a runtime makes of the original model is no answer to what a tool makes of it.
-            targets = also or (others.installed(description) if target.tool is None else ())
-            answers = others.answers(case_run.case, chosen, targets, timeout, required=bool(also))
-            note = _note(defect, versions) if defect is not None else None
-            written = bundle.write(reproduced, session, folder, about, defect=note, also=answers)
+            subject = _subject(session, case, path, name, inputs, dict(shape))
+            original = subject.case_run.case
+            if subject.variant is None:
+                options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(subject.case_run)}")
+                failed = any(each.verdict == "error" for each in subject.case_run.judgements.values())
+                return options.Incomplete.exit_code if failed else 1
+            case_run = subject.case_run if no_shrink else _shrunk(session, subject)
+            reproduced, written = _written(session, subject, case_run, folder, also)
     except (CannotStart, CannotMake) as error:
         raise options.Incomplete(str(error)) from error
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     except NotReproduced as error:
         options.echo(f"not reproduced: {original.id} diverges on {target}, but {error}")
-        return ExitCode.UNEXPECTED
+        return 1
     _print(original, reproduced, str(target), folder, written)
-    return ExitCode.AS_EXPECTED
+    return 0
 
 
-def _first_diverging(
-    session: TargetSession, cases: Iterator[Case], name: str | None
-) -> tuple[CaseRun, Variant | None, tuple[Variant, ...]]:
-    """The run of the first case that diverges, in which variant, and the variants; of the last case if none does."""
-    for case in cases:
-        variants = _variants(case, name, None)
-        case_run = run_case(session, case, variants)
-        chosen = _chosen(case_run, name, None)
-        if chosen is not None:
+@dataclass(frozen=True)
+class _Subject:
+    """A case that was run in some variants, the one of them to reproduce, and the known defect that it shows, if any."""
+
+    case_run: "CaseRun"
+    variants: "tuple[Variant, ...]"
+    variant: "Variant | None"
+    defect: "Defect | None" = None
+    versions: "DefectVersions | None" = None
+
+
+def _subject(
+    session: "TargetSession", case: str, path: Path | None, name: str | None, inputs: Path | None,
+    shapes: dict[str, tuple[int, ...]],
+) -> _Subject:  # fmt: skip
+    """What to reproduce: of a model, the first of its cases that diverges, with the known defect that it shows."""
+    from maxpool_check.commands import case_files, executing, model_cases
+    from maxpool_check.corpus.collection import defect_files, shipped_root
+    from maxpool_check.corpus.conditions import shown_by
+    from maxpool_check.corpus.defect_file import read_all_defects
+    from maxpool_check.corpus.defect_versions import read_versions
+    from maxpool_check.corpus.quantities import Features
+    from maxpool_check.running.case_run import executions, run_case
+
+    model, _, node = case.rpartition(":")
+    if not model_cases.is_model(Path(model)):
+        defect, versions = _defect(case, path)
+        found = case_files.find(case if defect is None else str(defect.example), path)
+        executing.validate_against_reference([found])
+        variants = _variants(found, name, defect)
+        case_run = run_case(session, found, variants)
+        return _Subject(case_run, variants, _chosen(case_run, name, defect), defect, versions)
+    takes_models = session.target.name.takes_models
+    analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=takes_models)
+    for candidate in model_cases.candidates(analysis, node, session):
+        variants = _variants(candidate, name, None)
+        case_run = run_case(session, candidate, variants)
+        if (variant := _chosen(case_run, name, None)) is not None:
             break
-    return case_run, chosen, variants
-
-
-def _known(
-    case_run: CaseRun, chosen: Variant | None, target: TargetDescription
-) -> tuple[Defect | None, DefectVersions]:
-    """The known defect that a case of a model shows, which is printed, and the versions that show which defects."""
-    if chosen is None:
-        return None, DefectVersions()
+    else:
+        return _Subject(case_run, variants, None)
+    (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
     defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
-    (execution,) = (each for each in executions(case_run) if each.variant == chosen.name)
-    defect = shown_by(defects, target, Features(case_run.case), chosen, execution)
+    defect = shown_by(defects, session.profile.description, Features(case_run.case), variant, execution)
     if defect is not None:
         fixed = versions.fixed_in(defect)
         end = f"; {fixed} does not have it" if fixed is not None else ""
         options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
-    return defect, versions
+    return _Subject(case_run, variants, variant, defect, versions)
 
 
-def _defect(name: str, path: Path | None) -> tuple[Defect | None, DefectVersions]:
+def _defect(name: str, path: Path | None) -> "tuple[Defect | None, DefectVersions | None]":
     """The defect with this id, if it is one, and which versions are known to show which defects."""
+    from maxpool_check.commands import case_files
+    from maxpool_check.corpus.collection import default_path, defect_files, root_of
+    from maxpool_check.corpus.defect_file import read_all_defects
+    from maxpool_check.corpus.defect_versions import read_versions
+    from maxpool_check.specifications.specification import nearest
+
     root = root_of(path or default_path())
     if ":" in name or not (files := defect_files(root)):
-        return None, DefectVersions()
+        return None, None
     with case_files.mistakes():
         defects, versions = {defect.id: defect for defect in read_all_defects(files)}, read_versions(root)
     if name not in defects:
@@ -180,76 +180,101 @@ def _defect(name: str, path: Path | None) -> tuple[Defect | None, DefectVersions
     return defects[name], versions
 
 
-def _note(defect: Defect, versions: DefectVersions) -> DefectNote:
-    """What an issue says of a known defect."""
-    upstream = defect.upstream
-    return DefectNote(
-        defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), versions.span(defect),
-        upstream.issue if upstream is not None else None,
-        f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
-    )  # fmt: skip
+def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple[Variant, ...]":
+    """The variants to execute: the default ones, and those that are named with the ones that they are compared with."""
+    from maxpool_check.commands import executing
+    from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
 
-
-def _variants(case: Case, name: str | None, defect: Defect | None) -> tuple[Variant, ...]:
-    """The variants to execute: the default ones, and one that is named with the one that it is compared with."""
-    if name is None and defect is not None:
+    named: list[Variant] = []
+    if name is not None:
+        with contextlib.suppress(KeyError):
+            named = [variant_named(name)]
+        if not set(named) & set(case.variants(named)):
+            # It says which there are.
+            executing.variants_named(case, name)
+    elif defect is not None:
         expected = [each for each in defect.expected if each.by_conditions or each.binds(case.id)]
         named = [variant for each in expected for variant in sorted(each.variants or ())]
-        return tuple(
-            dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant))))
+    return tuple(dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant)))))
+
+
+def _chosen(case_run: "CaseRun", name: str | None, defect: "Defect | None") -> "Variant | None":
+    """The variant to reproduce: the first that diverges, as some entry of the defect expects, or Y alone if it shows the same."""
+    from maxpool_check.judging.defects import shows
+    from maxpool_check.results.variants import Variant
+
+    judgements = case_run.judgements
+    named = [
+        each
+        for each in case_run.diverging
+        if case_run.results[each].request is not None
+        and name in (None, each.name)
+        and (
+            defect is None
+            or any(
+                set(judgements[each].kinds) == {kind for kind in entry.kinds if shows(each, kind)}
+                for entry in defect.expected
+            )
         )
-    try:
-        named = [variant_named(name)] if name is not None else []
-    except KeyError:
-        named = []
-    if name is not None and not set(named) & set(case.variants(named)):
-        # It says which there are.
-        executing.variants_named(case, name)
-    return (*DEFAULT_VARIANTS, *named, *(variant.base for variant in named))
+    ]
+    same = [each for each in named if judgements[each].kinds == judgements[named[0]].kinds]
+    return next((each for each in same if each == Variant(("Y",))), named[0] if named else None)
 
 
-def _chosen(case_run: CaseRun, name: str | None, defect: Defect | None) -> Variant | None:
-    """The variant to reproduce: the first that diverges, as the defect does, or Y alone if it shows the same."""
-    executed = [each for each in case_run.diverging if case_run.results[each].request is not None]
-    named = [each for each in executed if name in (None, each.name)]
-    if defect is not None:
-        named = [each for each in named if _shows(case_run, each, defect)]
-    if not named:
-        return None
-    kinds = case_run.judgements[named[0]].kinds
-    alone = [each for each in named if each == Variant(("Y",)) and case_run.judgements[each].kinds == kinds]
-    return alone[0] if alone else named[0]
-
-
-def _shows(case_run: CaseRun, variant: Variant, defect: Defect) -> bool:
-    """Whether a variant shows what some entry of a defect expects, of whatever case."""
-    kinds = set(case_run.judgements[variant].kinds)
-    return any(kinds == {kind for kind in each.kinds if shows(variant, kind)} for each in defect.expected)
-
-
-def _shrunk(
-    session: TargetSession, case_run: CaseRun, chosen: Variant, variants: Sequence[Variant], defect: Defect | None
-) -> CaseRun:  # fmt: skip
+def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
     """The run of a smaller case that shows the same in the chosen variant, and the same defect.
 
     The example of a defect stays as it is if it is small: a smaller one may show another with the same kinds.
     """
+    from maxpool_check.corpus.conditions import meets
+    from maxpool_check.corpus.quantities import Features
+    from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
+    from maxpool_check.running.case_run import run_case
+    from maxpool_check.running.shrinking import shrunk
+
+    case_run, chosen, defect = subject.case_run, subject.variant, subject.defect
+    assert chosen is not None
     if defect is not None and case_run.case.X.size <= _SMALL:
         return case_run
-    kinds = case_run.judgements[chosen].kinds
-    needed = list(variants)
+    kinds, needed = case_run.judgements[chosen].kinds, subject.variants
     if case_run.case.context.is_alone and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
         # The others are not compared with it.
-        needed = [variant for variant in variants if variant == chosen]
+        needed = tuple(variant for variant in needed if variant == chosen)
     small = shrunk(
-        session, case_run, chosen, needed,
-        lambda case: defect is None or meets(defect.conditions, Features(case)),
-    )  # fmt: skip
+        session, case_run, chosen, needed, lambda case: defect is None or meets(defect.conditions, Features(case))
+    )
     title = f"{', '.join(kind.value for kind in kinds)} on {case_run.target}"
-    return run_case(session, replace(small, id=case_run.case.id, title=title), variants)
+    return run_case(session, replace(small, id=case_run.case.id, title=title), subject.variants)
 
 
-def _verdicts(case_run: CaseRun) -> str:
+def _written(
+    session: "TargetSession", subject: _Subject, case_run: "CaseRun", folder: Path, also: "Sequence[TargetName]"
+) -> "tuple[Reproduced, Written]":
+    """Write the reproduction of a case, with what other runtimes return."""
+    from maxpool_check import __version__
+    from maxpool_check.reproducing import bundle, others
+    from maxpool_check.reproducing.others import DefectNote
+    from maxpool_check.reproducing.reproduced import Reproduced
+
+    assert subject.variant is not None
+    target, description, defect = session.target.name, session.profile.description, subject.defect
+    reproduced = Reproduced(case_run, subject.variant, description)
+    about = f"Made from {subject.case_run.case.id} by maxpool-check {__version__} repro, on {target} ({description.version})."
+    # What a runtime makes of the original model is no answer to what a tool makes of it.
+    targets = also or (others.installed(description) if target.tool is None else ())
+    answers = others.answers(case_run.case, subject.variant, targets, options.setting("timeout"), required=bool(also))
+    note = None
+    if defect is not None and subject.versions is not None:
+        upstream = defect.upstream
+        note = DefectNote(
+            defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), subject.versions.span(defect),
+            upstream.issue if upstream is not None else None,
+            f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
+        )  # fmt: skip
+    return reproduced, bundle.write(reproduced, session, folder, about, defect=note, also=answers)
+
+
+def _verdicts(case_run: "CaseRun") -> str:
     verdicts = []
     for variant, judgement in case_run.judgements.items():
         message = f" ({' '.join(judgement.message.split())})" if judgement.message else ""
@@ -257,7 +282,9 @@ def _verdicts(case_run: CaseRun) -> str:
     return "; ".join(verdicts)
 
 
-def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written: Written) -> None:
+def _print(case: "Case", reproduced: "Reproduced", name: str, folder: Path, written: "Written") -> None:
+    from maxpool_check.reporting.drawing import coordinates
+
     small = reproduced.case_run.case
     kinds = ", ".join(kind.value for kind in reproduced.kinds)
     options.echo(f"{kinds} of {case.id} on {name} ({reproduced.variant.name})")

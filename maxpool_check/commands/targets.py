@@ -1,36 +1,29 @@
-"""``maxpool-check targets``."""
+"""``maxpool-check targets``: list, prepare, cache, check, example."""
 
-import math
+import textwrap
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
-import numpy as np
 
 from maxpool_check import inert
-from maxpool_check.commands import old_options as options
-from maxpool_check.commands.offline import offline
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.reference.dtypes import NUMPY
-from maxpool_check.reference.geometry import Axis
-from maxpool_check.results.record import ExitCode, Verdict
-from maxpool_check.results.variants import Y_ONLY
-from maxpool_check.running.case_run import run_case
-from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
-from maxpool_check.specifications.roles import attributes_for
-from maxpool_check.targets import cache as environments
-from maxpool_check.targets.name import TargetName, parse
-from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
-from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.target import Target
+from maxpool_check.commands import options
 from maxpool_check.words import plural
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from maxpool_check.running.protocol_check import ProtocolStep
+    from maxpool_check.targets.name import TargetName
+    from maxpool_check.targets.target import Target
+
+EXAMPLES = Path(__file__).parents[1] / "docs/examples"
+"""Complete kernels behind the protocol."""
+
+_FILES = {"c": "maxpool.c", "python": "maxpool.py"}
+_INDENT = " " * 8
 _KERNELS = {
     "python:PATH.py:FUNCTION": "a function of X and ONNX's attributes that returns (Y, Indices) or Y",
     "command:PROGRAM ARG...": "a program that speaks the protocol: 'maxpool-check docs kernel' describes it",
@@ -54,110 +47,165 @@ _OUTPUTS = {
 }
 
 
-@click.command("targets")
-@click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
-@click.option("--check", is_flag=True, help="Start each target and run one case on it.")
-@click.option(
-    "--prepare", is_flag=True, help="Make the environments of the named targets, to be used offline, instead."
-)
-@click.option(
-    "--cache",
-    is_flag=True,
-    help="List what is in the cache, with sizes: isolated environments, compiled cases and the like, instead.",
-)
-@click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when they are needed.")
-@offline
-@options.specs
-@options.form()
-def command(
-    names: tuple[TargetName, ...], check: bool, prepare: bool, cache: bool, clear: bool, specs: tuple[str, ...], form: str
-) -> int:  # fmt: skip
-    """Show the known runtimes, and what the installed or named ones accept.
-
-    Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
+@click.group("targets")
+def command() -> None:
+    """List the known runtimes, make their environments, check targets, and print complete kernels to begin with.
 
     \b
     Examples:
-      maxpool-check targets --check onnxruntime==1.31.1
-      maxpool-check targets --prepare onnxruntime==1.31.1 openvino==2026.4.1
+      maxpool-check targets list
+      maxpool-check targets check onnxruntime==1.31.1
     """
-    if (cache and (names or check or prepare)) or (clear and not cache):
-        raise click.UsageError("--cache stands alone, or with --clear; --clear stands with --cache")
-    if prepare:
-        return _prepare(names, check, form)
-    if cache:
-        return _cache(clear, form)
-    installed = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
-    targets = [
-        _target(name, check) for name in options.claiming(names, specs) or map(parse, filter(installed.get, RUNTIMES))
-    ]
-    if form == "json":
+
+
+@command.command("list", short_help="List the known runtimes, and what the installed ones accept.")
+@click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME]...")
+@options.as_json
+def list_(names: "tuple[TargetName, ...]", as_json: bool) -> int:
+    """List the known runtimes, and what the installed or named ones accept.
+
+    Exits with 3 if a named target cannot be started.
+
+    \b
+    Examples:
+      maxpool-check targets list
+      maxpool-check targets list onnxruntime==1.31.1 --json
+    """
+    from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
+
+    versions = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
+    versions |= {name: _installed(tool.distribution) for name, tool in TOOLS.items()}
+    targets = [_described(name) for name in names or _installed_targets()]
+    if as_json:
         known = [
-            {"name": name, "about": runtime.about, "installed": installed[name], "install": runtime.install}
+            {"name": name, "about": runtime.about, "installed": versions[name], "install": runtime.install}
             for name, runtime in RUNTIMES.items()
         ]
         kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
-        tools = [
-            {"name": name, "about": tool.about, "installed": _installed(tool.distribution)}
-            for name, tool in TOOLS.items()
-        ]
-        document = {"schema": "maxpool-check/targets/1", "known": known, "tools": tools, "kernels": kernels}
-        document["targets"] = targets
-        options.echo(inert.dumps(document, indent=1))
+        tools = [{"name": name, "about": tool.about, "installed": versions[name]} for name, tool in TOOLS.items()]
+        _dump("targets", {"known": known, "tools": tools, "kernels": kernels, "targets": targets})
     else:
         if not names:
-            _print_known(installed)
+            width = max(map(len, (*RUNTIMES, *_KERNELS)))
+            for name, runtime in RUNTIMES.items():
+                state = versions[name] or f"not installed: {runtime.install}"
+                options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
+            for name, about in _KERNELS.items():
+                options.echo(f"{name.ljust(width)}  {about}")
+            options.echo(
+                "Add ==VERSION, as in torch==2.13.0, for a release in an isolated environment, made once: nothing need be installed.\n"
+                "@PROVIDER is another execution provider of ONNX Runtime, ?python=PATH an environment of your own. Tools that rewrite\n"
+                "models, as transform:TOOL==VERSION:on:RUNTIME==VERSION, and ONNX Runtime or onnx-reference runs the result:\n"
+            )
+            for name, tool in TOOLS.items():
+                options.echo(f"{name.ljust(width)}  {tool.about} ({versions[name] or 'not installed'})")
+            options.echo("\nThe installed runtimes:\n")
         for target in targets:
-            _print_target(target)
-    works = all(target["starts"] and target.get("executes", True) for target in targets)
-    return ExitCode.AS_EXPECTED if works or not (names or check) else ExitCode.INCOMPLETE
+            _print(target)
+    return 0 if all(target["starts"] for target in targets) or not names else options.Incomplete.exit_code
 
 
-def _cache(clear: bool, form: str) -> int:
-    """List what is in the cache, and remove it if asked to. Raises ``OSError`` for a cache that cannot be read."""
-    folders = environments.sizes()
-    removed = environments.clear() if clear else []
-    if form == "json":
-        about: dict[str, Any] = {
-            "schema": "maxpool-check/cache/1",
-            "path": str(environments.cache()),
-            "environments": [
-                {"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in folders.items()
-            ],
-        }
-        options.echo(inert.dumps(about, indent=1))
-        return ExitCode.AS_EXPECTED
-    for folder, size in folders.items():
-        state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
-        options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")
-    total = f"{plural(len(folders), 'environment')}, {sum(folders.values()) / 1e6:.1f} MB"
-    options.echo(f"{total if folders else 'no environments'} in {environments.cache()}")
-    return ExitCode.AS_EXPECTED
+@command.command("check", short_help="Start targets and run one case on each.")
+@click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME]...")
+@options.as_json
+def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
+    """Start each target, by default the installed ones, and run one case on it.
+
+    A program, "command:PROGRAM ARG...", is talked through the protocol first, step by step, with what is missing or wrong.
+    'maxpool-check docs kernel' describes the protocol. Exits with 1 if a program does something wrong, with 3 if a target
+    cannot be started or does not execute the case.
+
+    \b
+    Examples:
+      maxpool-check targets check onnxruntime==1.31.1
+      maxpool-check targets check "command:./maxpool"
+    """
+    code, targets = 0, []
+    for name in names or _installed_targets():
+        steps = _protocol(name, quiet=as_json) if name.program is not None else []
+        wrong = [step for step in steps if step.state in ("missing", "wrong")]
+        target: dict[str, Any] = {"name": str(name)} if wrong else _described(name, check=True)
+        if steps:
+            target["protocol"] = [
+                {**vars(step), "lines": [{"direction": direction, "line": line} for direction, line in step.lines]}
+                for step in steps
+            ]
+        targets.append(target)
+        if wrong:
+            code = max(code, 1)
+        elif not (target["starts"] and target["executes"]):
+            code = options.Incomplete.exit_code
+        if as_json:
+            continue
+        if wrong:
+            options.echo(f"\nWRONG  {len(wrong)} of {plural(len(steps), 'step')} are wrong or missing")
+            options.echo("'maxpool-check docs kernel' describes the protocol")
+            continue
+        _print(target)
+        if steps:
+            options.echo(f"\nOK  {plural(sum(step.state == 'ok' for step in steps), 'step')}")
+            options.echo(f'Next: maxpool-check run corpus:edge -t "{inert.line(name)}"')
+    if as_json:
+        _dump("targets", {"exit_code": code, "targets": targets})
+    return code
 
 
-def _prepare(names: Sequence[TargetName], check: bool, form: str) -> int:
-    """Make the environments of targets, those that do not exist, and print their folders."""
-    if not any(name.version or (name.tool and name.tool.version) for name in names) or check:
-        raise click.UsageError("--prepare takes targets with a version, such as onnxruntime==1.31.1, and no --check")
-    entries: list[dict[str, Any]] = []
+def _protocol(name: "TargetName", *, quiet: bool) -> "list[ProtocolStep]":
+    """Talk a program through the protocol, and print each step. Raises :class:`options.Incomplete` if it cannot be run."""
+    from maxpool_check.running.protocol_check import ProtocolCheck
+    from maxpool_check.targets.process import CannotStart
+
+    steps: list[ProtocolStep] = []
+
+    def report(step: "ProtocolStep") -> None:
+        steps.append(step)
+        lines = [("", f"{step.state:8}{step.name}{': ' if step.message else ''}{step.message}")]
+        lines += [(_INDENT, f"{direction}: {line}") for direction, line in step.lines]
+        lines += [(_INDENT, f"fix: {step.fix}")] if step.fix else []
+        for indent, text in () if quiet else lines:
+            wrapper = textwrap.TextWrapper(options.width(), indent, f"{_INDENT}  ", break_on_hyphens=False)
+            options.echo("\n".join(wrapper.wrap(inert.line(text))))
+
+    try:
+        ProtocolCheck(name, options.setting("timeout"), report).run()
+    except CannotStart as error:
+        raise options.Incomplete(str(error)) from error
+    return steps
+
+
+@command.command("prepare", short_help="Make the environments of releases, to be used offline.")
+@click.argument("names", nargs=-1, required=True, type=options.TARGET, metavar="NAME...")
+@options.setting_option("offline")
+@options.setting_option("find_links")
+def prepare(names: "tuple[TargetName, ...]") -> int:
+    """Make the environments of targets, those that do not exist, and print their folders.
+
+    \b
+    Examples:
+      maxpool-check targets prepare onnxruntime==1.31.1 openvino==2026.4.1
+      maxpool-check targets prepare onnxruntime==1.31.1 --offline --find-links wheels
+    """
+    from maxpool_check.targets.process import CannotStart
+
+    if not any(name.version or (name.tool and name.tool.version) for name in names):
+        raise click.UsageError("prepare takes targets with a version, such as onnxruntime==1.31.1")
+    code = 0
     for name, target in [(name, _begun(name)) for name in names]:
         try:
-            folders = target.result().folders
+            folders = [*map(str, target.result().folders)]
+            options.echo("\n  ".join([str(name), *(folders or ["runs as it is installed"])]))
         except CannotStart as error:
-            entries.append({"name": str(name), "environments": [], "message": str(error)})
+            code = options.Incomplete.exit_code
             options.echo(f"error: {error}", err=True)
-            continue
-        entries.append({"name": str(name), "environments": [str(folder) for folder in folders]})
-        if form == "text":
-            options.echo("\n  ".join([str(name), *(map(str, folders) if folders else ["runs as it is installed"])]))
-    if form == "json":
-        document = {"schema": "maxpool-check/prepared/1", "path": str(environments.cache()), "targets": entries}
-        options.echo(inert.dumps(document, indent=1))
-    return ExitCode.INCOMPLETE if any("message" in entry for entry in entries) else ExitCode.AS_EXPECTED
+    return code
 
 
-def _begun(name: TargetName) -> Future[Target]:
+def _begun(name: "TargetName") -> "Future[Target]":
     """A target whose environment is being made, beside those of others."""
+    from concurrent.futures import Future
+
+    from maxpool_check.targets.target import Target
+
     future: Future[Target] = Future()
 
     def make() -> None:
@@ -171,8 +219,75 @@ def _begun(name: TargetName) -> Future[Target]:
     return future
 
 
-def _target(name: TargetName, check: bool) -> dict[str, Any]:
-    """A target as JSON: whether it starts, its description and limits; with ``check``, the verdict on the smallest case."""
+@command.command("cache", short_help="List the isolated environments, with sizes, or remove them.")
+@click.option("--clear", is_flag=True, help="Remove them. They are made again when they are needed.")
+def cache(clear: bool) -> int:
+    """List the isolated environments in the cache, with sizes; with --clear, remove those that are not in use.
+
+    \b
+    Examples:
+      maxpool-check targets cache
+      maxpool-check targets cache --clear
+    """
+    from maxpool_check.targets import cache as environments
+
+    folders = environments.sizes()
+    removed = environments.clear() if clear else []
+    for folder, size in folders.items():
+        state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
+        options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")
+    total = f"{plural(len(folders), 'environment')}, {sum(folders.values()) / 1e6:.1f} MB"
+    options.echo(f"{total if folders else 'no environments'} in {environments.cache()}")
+    return 0
+
+
+@command.command("example", short_help="Print a complete kernel behind the protocol, to begin with.")
+@click.option("--language", type=click.Choice(list(_FILES)), default="c", help="Of the program.  [default: c]")
+def example(language: str) -> int:
+    """Print a complete kernel behind the protocol, to begin with.
+
+    \b
+    Examples:
+      maxpool-check targets example --language c > maxpool.c
+      maxpool-check targets example --language python > maxpool.py
+    """
+    click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
+    return 0
+
+
+def _dump(schema: str, document: Mapping[str, Any]) -> None:
+    options.echo(inert.dumps({"schema": f"maxpool-check/{schema}/1", **document}, indent=1))
+
+
+def _installed(distribution: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _installed_targets() -> "list[TargetName]":
+    from maxpool_check.targets.name import parse
+    from maxpool_check.targets.runtimes import RUNTIMES
+
+    return [parse(name) for name, runtime in RUNTIMES.items() if _installed(runtime.distribution)]
+
+
+def _described(name: "TargetName", *, check: bool = False) -> dict[str, Any]:
+    """A target as JSON: whether it starts, its description and limits; with ``check``, the verdict on a plain case."""
+    import msgspec
+
+    from maxpool_check.results.record import Verdict
+    from maxpool_check.results.variants import Y_ONLY
+    from maxpool_check.running.case_run import run_case
+    from maxpool_check.running.protocol_check import plain_case
+    from maxpool_check.specifications import DEFAULT, SPECIFICATIONS
+    from maxpool_check.targets.process import CannotStart
+    from maxpool_check.targets.session import TargetSession
+    from maxpool_check.targets.target import Target
+
     try:
         with TargetSession(Target(name)) as session:
             profile = session.profile
@@ -180,8 +295,11 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
             about["software"] = profile.description.software(numpy=True)
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
-                claimed = profile.description.specs
-                case = _smallest(claimed[0] if claimed else profile.description.speaks)
+                # What a target takes may be the language of a runtime, and no document.
+                spec = next(iter(profile.description.specs or ()), profile.description.speaks)
+                document = SPECIFICATIONS[spec if spec in SPECIFICATIONS else DEFAULT]
+                dtype = "float32" if "float32" in document.dtypes else document.dtypes[0]
+                case = plain_case(document, dtype, 2 if 2 in document.ranks else document.ranks[0])
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
@@ -190,57 +308,11 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
     return about
 
 
-def _smallest(language: str) -> Case:
-    """A case of one window of two cells, which are all of X; over two spatial axes, where the document has them.
-
-    ``language`` is what the target takes; one that is no document stands for the default one.
-    """
-    document = specification(language if language in SPECIFICATIONS else DEFAULT)
-    rank = max((rank for rank in document.ranks if rank <= 2), default=document.ranks[0])
-    axes = tuple(Axis(size, size, 1, 1, 0, 0, 1) for size in (*(1,) * (rank - 1), 2))
-    attributes = {
-        name: value
-        for name, value in next(attributes_for(document, axes)).items()
-        if value != document.attributes[name].default_for(rank)
-    }
-    shape = document.layout.arranged((1, document.channel_multiple, *(axis.size for axis in axes)))
-    dtype = NUMPY["float32" if "float32" in document.dtypes else document.dtypes[0]]
-    X = np.arange(1, 1 + math.prod(shape)).astype(dtype).reshape(shape)
-    title = "A window of two cells"
-    return Case("smallest", document.name, Recipe.of(X), attributes, ("Y",), document.policies, title)
-
-
-def _installed(distribution: str) -> str | None:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
-
-
-def _print_known(installed: dict[str, str | None]) -> None:
-    width = max(map(len, (*RUNTIMES, *_KERNELS)))
-    for name, runtime in RUNTIMES.items():
-        state = installed[name] or f"not installed: {runtime.install}"
-        options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
-    for name, about in _KERNELS.items():
-        options.echo(f"{name.ljust(width)}  {about}")
-    options.echo(
-        "Add ==VERSION, as in torch==2.13.0, for a release in an isolated environment, made once: nothing need be installed.\n"
-        "@PROVIDER is another execution provider of ONNX Runtime, ?python=PATH an environment of your own. Tools that rewrite\n"
-        "models, as "
-        "transform:TOOL==VERSION:on:RUNTIME==VERSION, and ONNX Runtime or onnx-reference runs the result:\n"
-    )
-    for name, tool in TOOLS.items():
-        options.echo(f"{name.ljust(width)}  {tool.about} ({_installed(tool.distribution) or 'not installed'})")
-    options.echo("\nThe installed runtimes:\n")
-
-
-def _print_target(target: dict[str, Any]) -> None:
-    name = target["name"]
+def _print(target: Mapping[str, Any]) -> None:
     if not target["starts"]:
-        options.echo(f"{name}  does not start\n  {target['message']}")
+        options.echo(f"{target['name']}  does not start\n  {target['message']}")
         return
-    options.echo(f"{name}  {target['software']}")
+    options.echo(f"{target['name']}  {target['software']}")
     if target["provider"]:
         others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
         options.echo(f"  provider {target['provider']}{others}")
@@ -255,6 +327,5 @@ def _print_target(target: dict[str, Any]) -> None:
         options.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
     if "executes" in target:
         message = f": {target['message']}" if target["message"] else ""
-        options.echo(
-            f"  {'executes' if target['executes'] else 'does not execute'} the smallest case: {target['verdict'].value}{message}"
-        )
+        verb = "executes" if target["executes"] else "does not execute"
+        options.echo(f"  {verb} a plain case: {target['verdict'].value}{message}")

@@ -68,7 +68,7 @@ def _mistake(name: str, document: str) -> str | None:
     clause = clauses().get(name)
     own = [each.id for each in clauses_of(document)]
     if clause is None:
-        return f"unknown clause '{name}'{nearest(name, own) or nearest(name, clauses())}; 'maxpool-check trace --spec {document}' lists those of {document}"
+        return f"unknown clause '{name}'{nearest(name, own) or nearest(name, clauses())}; 'maxpool-check evidence trace --spec {document}' lists those of {document}"
     if document in clause.documents:
         return None
     return f"the clause '{name}' does not hold in {document}, only in {', '.join(clause.documents)}{nearest(name, own)}"

@@ -63,7 +63,7 @@ def read_lock(path: Path) -> CorpusLock:
     try:
         lock = msgspec.json.decode(read_regular(path, _MOST_BYTES), type=CorpusLock)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadLock(f"{path} is no lock of a corpus: {error}; 'maxpool-check corpus lock' writes one") from error
+        raise BadLock(f"{path} is no lock of a corpus: {error}; 'maxpool-check cases lock' writes one") from error
     if lock.schema != SCHEMA:
         raise BadLock(f"{path} has the schema '{lock.schema}'; known is {SCHEMA}")
     return lock

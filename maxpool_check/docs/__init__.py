@@ -1,14 +1,12 @@
 """The user documentation: a page of Markdown for each task, beside this file."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
-_FENCE = re.compile(r" *(```|~~~)")
-_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_CODE_OR_COMMENT = re.compile(r"(^ *(```|~~~).*?^ *\2 *$)|<!--.*?-->\n?", re.DOTALL | re.MULTILINE)
 
 ORDER = (
     *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
@@ -29,39 +27,17 @@ class DocumentationPage:
 
 @cache
 def topics() -> dict[str, DocumentationPage]:
-    """All pages by name."""
+    """All pages by name, without the HTML comments, which are for those who write pages; in a block of code they stay."""
+    pages = {}
     names = {path.stem for path in _FOLDER.glob("*.md")}
-    return {name: _read(name) for name in [*(each for each in ORDER if each in names), *sorted(names - {*ORDER})]}
-
-
-def _read(name: str) -> DocumentationPage:
-    text = _without_comments((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
-    title, _, rest = text.partition("\n")
-    first = " ".join(rest.strip().split("\n\n", 1)[0].split())
-    summary, _, _ = first.partition(". ")
-    return DocumentationPage(name, title.removeprefix("# "), f"{summary.rstrip('.')}.", text)
-
-
-def _without_comments(text: str) -> str:
-    """The text without HTML comments, which are for those who write pages; in a block of code they stay."""
-    return "".join(part if is_code else _COMMENT.sub("", part) for is_code, part in _parts(text))
-
-
-def _parts(text: str) -> Iterator[tuple[bool, str]]:
-    """The blocks of code of a page, and what is between them."""
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
-        if found and not fence:
-            yield False, "".join(lines)
-            lines, fence = [line], found[1]
-        elif found and found[1] == fence:
-            yield True, "".join([*lines, line])
-            lines, fence = [], ""
-        else:
-            lines.append(line)
-    yield bool(fence), "".join(lines)
+    for name in [*(each for each in ORDER if each in names), *sorted(names - {*ORDER})]:
+        text = _CODE_OR_COMMENT.sub(lambda match: match[1] or "", (_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+        title, _, rest = text.partition("\n")
+        first = " ".join(rest.strip().split("\n\n", 1)[0].split())
+        pages[name] = DocumentationPage(
+            name, title.removeprefix("# "), f"{first.partition('. ')[0].rstrip('.')}.", text
+        )
+    return pages
 
 
 def anchor(heading: str) -> str:

@@ -1,24 +1,15 @@
-"""The catalogue of defects: a list, one defect on a page, plain data."""
+"""The catalogue of defects: a list, one defect, plain data."""
 
 import shlex
-import textwrap
-from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-
-from maxpool_check import inert
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.judging.target_selector import TRANSFORM
-from maxpool_check.reporting.text import styled, terminal
+from maxpool_check.reporting.blocks import Block, Bullets, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.words import plural
-
-_NARROW = 100
-"""Below so many columns a defect takes two lines."""
 
 
 def in_order(defects: Iterable[Defect], versions: DefectVersions) -> list[Defect]:
@@ -28,74 +19,66 @@ def in_order(defects: Iterable[Defect], versions: DefectVersions) -> list[Defect
     )
 
 
-def write_list(defects: Sequence[Defect], versions: DefectVersions, width: int, file: TextIO, *, color: bool) -> None:
-    """A table for each runtime: id, severity, the versions that show it, the title."""
-    with terminal(file, width, color) as console:
-        for runtime in dict.fromkeys(defect.runtime for defect in defects):
-            tested = max((versions.tested(each) for each in defects if each.runtime == runtime), key=len)
-            until = f", tested up to {tested[-1]}" if tested else ""
-            console.print(f"[bold]{styled(runtime)}[/]{styled(until)}")
-            if width < _NARROW:
-                _write_narrow(console, [each for each in defects if each.runtime == runtime], versions)
-                continue
-            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-            for name in ("id", "severity", "since", "until"):
-                table.add_column(name, no_wrap=True, overflow="fold")
-            table.add_column("title", overflow="fold", ratio=1)
-            table.add_column("upstream", no_wrap=True)
-            for defect in (each for each in defects if each.runtime == runtime):
-                cells = (defect.id, defect.severity.value, *_span(defect, versions), defect.title, _number(defect))
-                table.add_row(*map(styled, cells))
-            console.print(table)
-            console.print()
-        console.print(f"{plural(len(defects), 'defect')}; maxpool-check defects ID shows one", soft_wrap=True)
+def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Block]:
+    """A table for each runtime: id, severity, the versions that show it, the title, the issue upstream."""
+    for runtime in dict.fromkeys(defect.runtime for defect in defects):
+        of_runtime = [each for each in defects if each.runtime == runtime]
+        tested = max(map(versions.tested, of_runtime), key=len)
+        yield Heading(2, [Span(runtime, strong=True), f", tested up to {tested[-1]}" if tested else ""])
+        rows: list[list[Inline]] = []
+        for defect in of_runtime:
+            since, upstream, issue = versions.since(defect), defect.upstream, ""
+            if upstream is not None:
+                issue = f"#{upstream.issue.rpartition('/')[2]} {upstream.state}" if upstream.issue else "none found"
+            # What the first tested version shows may be older.
+            first = "-" if since is None else f"<={since}" if tested[:1] == [since] else since
+            words = (defect.id, defect.severity.value, first, versions.until(defect) or "")
+            rows.append([*(Span(word, code=True) for word in words), defect.title, issue])
+        yield Table(["id", "severity", "since", "until", "title", "upstream"], rows)
+    yield Paragraph(f"{plural(len(defects), 'defect')}; maxpool-check explain ID shows one")
 
 
-def _write_narrow(console: Console, defects: Iterable[Defect], versions: DefectVersions) -> None:
-    """Two lines for each defect: what a table has beside the title, and the title."""
-    for defect in defects:
-        cells = (defect.id, defect.severity.value, *_span(defect, versions), _number(defect))
-        console.print(styled("  ".join(filter(None, cells))), soft_wrap=True)
-        console.print(Padding(styled(defect.title), (0, 0, 0, 2), expand=False))
-    console.print()
-
-
-def _span(defect: Defect, versions: DefectVersions) -> tuple[str, str]:
-    """Since and until; what the first tested version shows may be older."""
-    since, tested = versions.since(defect), versions.tested(defect)
-    shown = "-" if since is None else f"<={since}" if tested[:1] == [since] else since
-    return shown, versions.until(defect) or ""
-
-
-def page(defect: Defect, versions: DefectVersions, width: int) -> str:
-    """One defect: what happens and why, where it shows, and how to see it."""
-    fields = {
+def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
+    """What is known of a defect in a few words each, and what happens and why."""
+    upstream, found = defect.upstream, []
+    if upstream is not None:
+        issue = Span(upstream.issue, href=upstream.issue) if upstream.issue else "no issue found"
+        state = f", {upstream.state}" if upstream.issue else ""
+        found = [issue, f"{state}, as seen {upstream.seen}. {upstream.note}".strip()]
+    pairs: dict[str, Inline] = {
         "runtime": ", ".join(defect.runtimes),
         "severity": defect.severity.value,
         "versions": versions.span(defect),
         "documents": ", ".join(defect.documents),
         "conditions": "; ".join(conditions(defect.conditions)),
-        "upstream": _upstream(defect),
+        "upstream": found or "not searched",
         "reviewed": f"by {defect.reviewer}, {defect.reviewed}" if defect.reviewed is not None else "",
     }
-    label = max(map(len, fields)) + 2
-    lines = [f"{defect.id}: {defect.title}", ""]
-    for name, value in fields.items():
-        if value:
-            lines += textwrap.wrap(value, width, initial_indent=f"{name:{label}}", subsequent_indent=" " * label)
-    lines += ["", *textwrap.wrap(defect.mechanism, width)]
+    yield Facts([(name, text) for name, text in pairs.items() if text])
+    yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
-        lines += ["", *textwrap.wrap(f"How this is known: {defect.established}", width)]
-    lines += ["", "Expected"]
-    for expected in defect.expected:
-        lines += textwrap.wrap(
-            _expected(expected, defect.runtime), width, initial_indent="  ", subsequent_indent="    "
-        )
+        yield Paragraph(f"How this is known: {' '.join(defect.established.split())}")
+
+
+def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
+    """One defect: what happens and why, where it shows, and how to see it."""
+    yield Heading(2, f"{defect.id}: {defect.title}")
+    yield from described(defect, versions)
+    yield Paragraph("Expected:")
+    expected = []
+    for each in defect.expected:
+        kinds = ", ".join(sorted(kind.value for kind in each.kinds))
+        cases = "cases that meet the conditions" if each.by_conditions else plural(len(each.cases), "case")
+        bounds = f", versions {each.when.bounds}" if each.when.bounds else ""
+        own = "; ".join(conditions(each.conditions))
+        on = f" on {each.when.runtime}" if each.when.runtime != defect.runtime else ""
+        variants = ", ".join(_variants(each) or ["any variant"])
+        expected.append(f"{kinds} of {cases} ({variants}){on}{bounds}{own and f': {own}'}")
+    yield Bullets(expected)
     if defect.example:
         target = shlex.quote(_target(defect, versions))
-        lines += ["", f"maxpool-check explain {defect.example} -t {target}"]
-        lines += [f"maxpool-check repro {defect.id} -t {target} -o DIR"]
-    return "\n".join(map(inert.line, lines)) + "\n"
+        yield Command(f"maxpool-check explain {defect.example} -t {target}", "draw its example")
+        yield Command(f"maxpool-check repro {defect.id} -t {target} -o DIR", "write a reproduction")
 
 
 def conditions(of: Conditions) -> list[str]:
@@ -164,34 +147,7 @@ def _target(defect: Defect, versions: DefectVersions) -> str:
     return f"{pinned}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) and ":on:" not in pinned else pinned
 
 
-def _number(defect: Defect) -> str:
-    """The issue upstream, in short: ``#25234 closed``."""
-    if defect.upstream is None:
-        return ""
-    if defect.upstream.issue is None:
-        return "none found"
-    return f"#{defect.upstream.issue.rpartition('/')[2]} {defect.upstream.state}"
-
-
-def _upstream(defect: Defect) -> str:
-    upstream = defect.upstream
-    if upstream is None:
-        return "not searched"
-    found = f"{upstream.issue}, {upstream.state}" if upstream.issue else "no issue found"
-    return f"{found}, as seen {upstream.seen}. {upstream.note}".strip()
-
-
 def _variants(expected: ExpectedDivergence) -> list[str] | None:
     if expected.variants is None:
         return None
     return [variant.name for variant in ALL_VARIANTS if variant in expected.variants]
-
-
-def _expected(expected: ExpectedDivergence, runtime: str) -> str:
-    kinds = ", ".join(sorted(kind.value for kind in expected.kinds))
-    cases = "cases that meet the conditions" if expected.by_conditions else plural(len(expected.cases), "case")
-    versions = f", versions {expected.when.bounds}" if expected.when.bounds else ""
-    own = "; ".join(conditions(expected.conditions))
-    on = f" on {expected.when.runtime}" if expected.when.runtime != runtime else ""
-    variants = ", ".join(_variants(expected) or ["any variant"])
-    return f"{kinds} of {cases} ({variants}){on}{versions}{own and f': {own}'}"

@@ -104,7 +104,7 @@ class GivenResults:
                 except CorpusError as error:
                     problems += error.problems
             else:
-                hint = nearest(name[:1000], cases) or "; 'maxpool-check list' lists the cases"
+                hint = nearest(name[:1000], cases) or "; 'maxpool-check cases list' lists the cases"
                 text = f"no case '{text_of(name)}' among those that were read{hint}"
                 problems.append(Problem(str(self.path), results[0].line, 1, text))
         if problems:

@@ -190,7 +190,7 @@ class ProtocolCheck:
             if dtype not in document.dtypes or axes not in document.ranks:
                 self._say(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
                 continue
-            case = _plain_case(document, dtype, axes)
+            case = plain_case(document, dtype, axes)
             results: dict[Variant, VariantResult] = {}
             for each in requests.plan(case, (WITH_INDICES, Y_ONLY), profile):
                 step = f"{name}, {' and '.join(each.variant.outputs)}"
@@ -291,7 +291,7 @@ def _ended(worker: Worker) -> str:
     return death.why
 
 
-def _plain_case(document: Specification, dtype: str, axes: int) -> Case:
+def plain_case(document: Specification, dtype: str, axes: int) -> Case:
     """A case of windows of two cells on each of so many axes, with different values in a mixed order."""
     sizes = range(3, 3 + axes)
     attributes = next(attributes_for(document, tuple(Axis(size, 2, 1, 1, 0, 0, size - 1) for size in sizes)))

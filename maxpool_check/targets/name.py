@@ -134,7 +134,7 @@ def parse(text: str) -> TargetName:
             hint = f" (did you mean 'onnxruntime=={text}'?)"
         elif text.endswith(RECORD_SUFFIXES):
             hint = "; it is a record, of which 'gate' takes two"
-        raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
+        raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets list'")
     options = _options(match, text)
     has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"
     if "sessions" in options and (options["sessions"] != "reused" or not has_sessions):

@@ -34,7 +34,7 @@ ON_STDOUT = "expected a JSON object on each line of stdout; whatever else the pr
 MOST_TEXT = 4096
 """The most characters that are kept of a message of a program."""
 
-SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check protocol check' tries it"
+SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check targets check' tries it"
 """Where a user finds what is right."""
 
 _MOST_QUOTED = 200

@@ -114,7 +114,7 @@ class Target:
                 lines.append(f"{kind} of {distribution}: {others}")
             if isinstance(error, NotMade):
                 lines.append("Make it beforehand, where there is a package index:")
-                lines.append(f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}")
+                lines.append(f"    maxpool-check targets prepare {shlex.quote(str(self.name))}")
                 if not is_npm:
                     lines.append("or download the wheels there, and name their folder with --find-links:")
                     lines.append(f"    {environments.download(error.requirements, 'wheels')}")

@@ -47,11 +47,11 @@ def catalogue(small):
 
 def test_the_list_has_the_worst_first_and_json_has_all(cli, catalogue):
     corpus = catalogue("cases: [small:neg-inf]", PADS)
-    lines = cli("defects", "-p", corpus).out.splitlines()
+    lines = cli("defects", "list", "-p", corpus).out.splitlines()
     assert lines[0] == "python"
     assert [line.split()[0] for line in lines if "PY-" in line] == ["PY-PADS", "PY-SEED"]
     assert "#7 open" in "".join(lines)
-    document = cli("defects", "-p", corpus, "--format", "json").json
+    document = cli("defects", "list", "-p", corpus, "--json").json
     assert [defect["id"] for defect in document["defects"]] == ["PY-PADS", "PY-SEED"]
     seed = document["defects"][1]
     assert (seed["severity"], seed["since"], seed["until"]) == ("wrong-on-special", None, None)
@@ -61,15 +61,15 @@ def test_the_list_has_the_worst_first_and_json_has_all(cli, catalogue):
 
 def test_one_defect_and_those_of_a_runtime(cli, catalogue):
     corpus = catalogue("cases: [small:neg-inf]", PADS)
-    page = cli("defects", "PY-SEED", "-p", corpus).out
+    page = cli("explain", "PY-SEED", "-p", corpus).out
     assert page.startswith("PY-SEED: MaxPool keeps the lowest finite value")
     assert "The scan starts from the lowest finite value" in page
     assert "https://example.org/issues/7, open, as seen 2026-11-22" in page
-    assert "PY-PADS" in cli("defects", "python", "-p", corpus).out
-    wrong = cli("defects", "PY-SEDE", "-p", corpus)
+    assert "PY-PADS" in cli("defects", "list", "python", "-p", corpus).out
+    wrong = cli("explain", "PY-SEDE", "-p", corpus)
     assert wrong.code == 2
     assert "did you mean 'PY-SEED'?" in wrong.err
-    assert cli("defects", "-p", corpus.parent / "nothing").code == 2
+    assert cli("defects", "list", "-p", corpus.parent / "nothing").code == 2
 
 
 def test_check_runs_the_cases_and_knows_what_is_expected(cli, catalogue, kernel_target):
@@ -95,14 +95,14 @@ def test_a_glob_that_no_longer_diverges_is_stale(cli, catalogue, kernel_target):
 
 
 def test_ids_and_versions_are_whole_in_a_narrow_terminal(cli, catalogue):
-    out = cli("defects", "-p", catalogue(), COLUMNS="50").out
-    assert "PY-SEED  wrong-on-special" in out
+    out = cli("defects", "list", "-p", catalogue(), COLUMNS="50").out
+    assert "PY-SEED, severity wrong-on-special" in out
     assert max(map(len, out.splitlines())) <= 60
 
 
 def test_check_of_a_record_needs_no_target(cli, catalogue, kernel_target, tmp_path):
     corpus, record = catalogue(), tmp_path / "record.jsonl"
-    assert cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--no-known", "-o", record, "-q").code == 1
+    assert cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--known", "none", "-o", record, "-q").code == 1
     done = cli("defects", "check", "--record", record, "-p", corpus)
     assert (done.code, "PY-SEED" in done.out) == (0, True), done.out
     assert cli("defects", "check", "-p", corpus).code == 2
@@ -122,16 +122,16 @@ def test_a_defect_outside_its_versions_is_no_expected_one(cli, catalogue, kernel
 def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, kernel_target):
     corpus = catalogue()
     (corpus / "defects/versions.json").write_text(json.dumps({"python": {"-1": []} | {"0.1": ["PY-SEED"], "0.2": []}}))
-    (seed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
+    (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"], seed["live"]) == ("0.1", "0.1", False)
-    assert cli("defects", "--live", "-p", corpus, "--format", "json").json["defects"] == []
+    assert cli("defects", "list", "--live", "-p", corpus, "--json").json["defects"] == []
     kernel, record = kernel_target("keeps_the_seed"), corpus / "record.jsonl"
     nameless = cli("defects", "check", "--write", "-t", kernel, "-p", corpus)
     assert (nameless.code, f"{kernel} names no version" in nameless.err) == (2, True)
     cli("run", corpus, "-t", kernel, "-o", record, "-q")
     record.write_text(record.read_text().replace('"version":""', '"version":"0"', 1))
     assert cli("defects", "check", "--write", "--record", record, "-p", corpus).code == 0
-    (seed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
+    (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"]) == ("0", "0.1")
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
 
@@ -140,14 +140,14 @@ def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, kernel_
 def test_tested_versions_that_cannot_be_read(cli, catalogue, text):
     corpus = catalogue()
     (corpus / "defects/versions.json").write_text(text)
-    done = cli("defects", "-p", corpus)
+    done = cli("defects", "list", "-p", corpus)
     assert done.code == 2
     assert "versions.json:1:1: cannot be read" in done.err
 
 
 def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue, kernel_target):
     corpus = catalogue("variants: [indices, y-only]")
-    done = cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--format", "json")
+    done = cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--report", "json")
     assert done.code == 0, done.out
     known = {result["case"] for result in done.json["results"] if result["known"] == "PY-SEED"}
     assert known == {"small:neg-inf"}
@@ -178,7 +178,7 @@ def test_a_run_shows_the_defect_before_its_kinds(cli, catalogue, kernel_target):
     ],
 )
 def test_lint_compares_conditions_and_example_with_the_cases(cli, catalogue, bound, words):
-    done = cli("lint", catalogue(bound))
+    done = cli("cases", "lint", catalogue(bound))
     assert done.code == 2
     assert words in done.err
 
@@ -187,12 +187,12 @@ def test_what_fits_the_conditions_of_a_defect_is_added_to_it(cli, catalogue, ker
     corpus, record = catalogue("versions: '>=1'\n        cases: [small:neg-inf]"), tmp_path / "record.jsonl"
     file = corpus / "defects/python.yaml"
     cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "-o", record, "-q")
-    added = cli("known", "add", record, "--reason", "as before")
+    added = cli("defects", "accept", record, "--reason", "as before")
     assert not (corpus / "known-divergences.yaml").exists()
     assert added.code == 0, added.err
     assert "fits its conditions" in added.out
     assert "# Reviewed by hand." in file.read_text()
-    (defect,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
+    (defect,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert len(defect["expect"]) == 2
     assert cli("run", corpus, "-t", kernel_target("keeps_the_seed")).code == 0
 
@@ -209,8 +209,8 @@ def test_who_has_reviewed_a_defect_is_shown_wherever_it_is(cli, catalogue, kerne
     corpus = catalogue("cases: [small:neg-inf]")
     file = corpus / "defects/python.yaml"
     file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
-    assert "by Ada [bold]Example, 2026-11-23" in cli("defects", "PY-SEED", "-p", corpus).out
-    (listed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
+    assert "by Ada [bold]Example, 2026-11-23" in cli("explain", "PY-SEED", "-p", corpus).out
+    (listed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (listed["reviewer"], listed["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
     record, page, text = (tmp_path / name for name in ("record.jsonl", "report.html", "report.md"))
     target = ("-t", kernel_target("keeps_the_seed"))
@@ -231,10 +231,10 @@ def test_who_has_reviewed_a_defect_is_shown_wherever_it_is(cli, catalogue, kerne
 )
 def test_half_a_review_is_refused(cli, catalogue, review, message):
     corpus = catalogue("cases: [small:neg-inf]")
-    assert cli("lint", corpus).code == 0
+    assert cli("cases", "lint", corpus).code == 0
     file = corpus / "defects/python.yaml"
     file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
-    done = cli("lint", corpus)
+    done = cli("cases", "lint", corpus)
     assert done.code == 2
     assert f"{file}:" in done.out + done.err
     assert message in done.out + done.err

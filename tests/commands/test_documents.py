@@ -1,4 +1,4 @@
-"""``documents``, and ``reference`` for documents with another layout or several interpretations."""
+"""``explain`` of documents, side by side, and of cases of documents with another layout or several interpretations."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def nhwc(tmp_path):
 
 
 def test_the_reference_shows_every_interpretation(cli, nhwc):
-    document = cli("reference", f"{nhwc}:two-channels", "--format", "json").json
+    document = cli("explain", f"{nhwc}:two-channels", "--json").json
     assert document["Y"] == [[[["8.0", "9.0"], ["10.0", "11.0"]], [["14.0", "15.0"], ["16.0", "17.0"]]]]
     assert document["Indices"] == [[[[4, 13], [5, 14]], [[7, 16], [8, 17]]]]
     assert document["policies"]["nhwc_index_base"] == "either"
@@ -40,29 +40,38 @@ def test_the_reference_shows_every_interpretation(cli, nhwc):
 
 
 def test_the_reference_in_text_shows_planes_and_interpretations(cli, nhwc):
-    text = cli("reference", f"{nhwc}:two-channels").out
+    text = cli("explain", f"{nhwc}:two-channels").out
     assert "interpretation valid_ceil: honours, nhwc_index_base: NHWC-flat:" in text
-    assert "  [0, :, :, 1]\n    1.0    3.0    5.0\n" in text
-    assert "[0, 1, 1, 1]  row 2, column 2: 17.0" in text
+    assert "    [0, :, :, 1]\n      1.0    3.0    5.0\n" in text
+    assert "Y[0, 0, 0, 1]  rows 0-1, columns 0-1\n" in text
+    assert "Y is 17.0, from X[0, 2, 2, 1]" in cli("explain", f"{nhwc}:two-channels", "--at", "0,1,1,1").out
 
 
 def test_the_reference_of_an_image(cli):
-    text = cli("reference", "cases/xmos/examples.yaml:start").out
+    text = cli("explain", "cases/xmos/examples.yaml:start").out
     assert "XMOS lib_nn maxpool2d, nothing left open" in text
     assert "D1: size" in text
 
 
 def test_a_page_of_ones_own(cli, nhwc):
-    page = cli("documents", nhwc).out
-    assert (
-        "| com.ms.internal.nhwc MaxPool-11 | `valid_ceil`: formula; `nhwc_index_base`: NHWC-flat | [1, 1, 1, 2] |"
-        in page
-    )
+    page = cli("explain", "documents", "-p", nhwc).out
+    assert "com.ms.internal.nhwc MaxPool-11  valid_ceil: formula; nhwc_index_base: NHWC-flat" in page
     assert "It should be 3.\n" in page
-    assert "- Y[0, 0, 0, 0] is printed as 2.0, the reference has 3.0 (its window holds 0.0 1.0 2.0 3.0)" in page
+    assert "  Y[0, 0, 0, 0] is printed as 2.0, the reference has 3.0 (its window holds 0.0 1.0 2.0 3.0)" in page
 
 
 def test_a_page_of_nothing(cli):
-    done = cli("documents", CASES / "sonnx/float.yaml")
+    done = cli("explain", "documents", "-p", CASES / "sonnx/float.yaml")
     assert done.code == 2
     assert "none of 4 cases has the tag documents" in done.err
+
+
+def test_a_document_and_a_clause(cli):
+    page = cli("explain", "sonnx").out
+    assert page.startswith("sonnx: SONNX MaxPool\nedition: sonnx@seed")
+    assert "nan: as-neg-inf" in page
+    assert "documents/sonnx:nan" in page
+    shown = cli("explain", "ONNX-22-CEIL-CLIP")
+    assert "violated by: sizes:never_drops_the_last_window" in shown.out
+    assert "edge/valid-ceil: last-window-dropped" in shown.out
+    assert cli("explain", "sonnx", "--json").json["policies"]["nan"] == "as-neg-inf"

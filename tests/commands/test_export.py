@@ -22,7 +22,7 @@ def test_the_same_cases_give_the_same_bytes(process, cli, small, tmp_path, form)
         assert done.code == 0
     assert tree(tmp_path / "deep/1") == tree(tmp_path / "deep/deep/2")
     # A file alone has the same tests.
-    assert cli("export", form, small, "-o", tmp_path / "alone").code == 0
+    assert cli("cases", "export", form, small, "-o", tmp_path / "alone").code == 0
     manifest = json.loads((tmp_path / "alone/manifest.json").read_text())
     assert manifest["format"] == ("vectors" if form == "json" else form)
     for name, digest in manifest["files"].items():
@@ -33,13 +33,13 @@ def test_the_same_cases_give_the_same_bytes(process, cli, small, tmp_path, form)
 def test_an_earlier_export_is_replaced_as_a_whole(cli, small, tmp_path, form):
     (tmp_path / "out/.git").mkdir(parents=True)
     (tmp_path / "out/.git/config").write_text("mine")
-    assert cli("export", form, small, "corpus:edge/ties-sonnx", "-o", tmp_path / "out").code == 0
+    assert cli("cases", "export", form, small, "corpus:edge/ties-sonnx", "-o", tmp_path / "out").code == 0
     other = FORMS[1 - FORMS.index(form)]
     for again in (form, other, form):
-        done = cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "out")
+        done = cli("cases", "export", again, small, "-k", "ordinary", "-o", tmp_path / "out")
         assert done.code == 0
         assert "; the earlier export was replaced" in done.out
-        new = cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "new" / again)
+        new = cli("cases", "export", again, small, "-k", "ordinary", "-o", tmp_path / "new" / again)
         assert new.code == 0
         assert tree(tmp_path / "out") == {**tree(tmp_path / "new" / again), ".git/config": b"mine"}
 
@@ -85,10 +85,10 @@ def _climbing(folder):
     ],
 )
 def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil, message):
-    assert cli("export", form, small, "-o", tmp_path / "out").code == 0
+    assert cli("cases", "export", form, small, "-o", tmp_path / "out").code == 0
     spoil(tmp_path / "out")
     before, corpus = tree(tmp_path / "out"), tree(small)
-    done = cli("export", form, small, "-k", "ordinary", "-o", tmp_path / "out")
+    done = cli("cases", "export", form, small, "-k", "ordinary", "-o", tmp_path / "out")
     assert tree(small) == corpus
     if message is None:
         assert done.code == 0
@@ -120,19 +120,19 @@ def test_usage(cli, small, tmp_path, arguments, message):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    done = cli("export", *arguments, cwd=tmp_path)
+    done = cli("cases", "export", *arguments, cwd=tmp_path)
     assert done.code == 2
     assert message in " ".join(done.err.split())
     assert not (tmp_path / "out").exists()
 
 
 def test_the_folder_itself_may_be_the_export(cli, tmp_path):
-    assert cli("export", "json", "corpus:edge/ties-sonnx", "-o", ".", cwd=tmp_path).code == 0
+    assert cli("cases", "export", "json", "corpus:edge/ties-sonnx", "-o", ".", cwd=tmp_path).code == 0
     assert (tmp_path / "sonnx.json").exists()
 
 
 def test_too_large_cases_are_left_out_by_name(cli, small, tmp_path):
-    done = cli("export", "json", small, "-o", tmp_path / "out", "--largest", "10")
+    done = cli("cases", "export", "json", small, "-o", tmp_path / "out", "--largest", "10")
     assert done.code == 0
     assert "left out, a tensor of more than 10 cells (--largest): 1" in done.err
     assert "5 of 6 cases" in done.out
@@ -145,7 +145,7 @@ def test_a_hostile_title_is_inert_in_the_files(cli, tmp_path):
         'cases:\n  - id: x\n    title: "\\e[2J \\"results\\":[{\\"windows\\": ##[error] \\x7f"\n'
         "    input: {dtype: float32, data: [[[1, 2]]]}\n    attributes: {kernel_shape: [2]}\n"
     )
-    assert cli("export", "json", tmp_path / "a.yaml", "-o", tmp_path / "out").code == 0
+    assert cli("cases", "export", "json", tmp_path / "a.yaml", "-o", tmp_path / "out").code == 0
     text = (tmp_path / "out/onnx-22.json").read_bytes()
     assert text.isascii()
     assert not {byte for byte in text if byte < 32} - {10}

@@ -111,7 +111,7 @@ def test_a_hostile_tensor_is_named_with_its_place(cli, tmp_path, fields, message
     path = tmp_path / "c.yaml"
     attributes = "attributes: {kernel_shape: [1]}"
     path.write_text(f"cases: [{{id: a, input: {{{fields.replace('HUGE', HUGE)}}}, {attributes}}}]\n")
-    done = cli("lint", path)
+    done = cli("cases", "lint", path)
     assert done.code == 2
     assert f"{path}:{message}" in done.err
     assert len(done.err) < 1000
@@ -263,7 +263,7 @@ def test_only_regular_files_are_read(cli, tmp_path, monkeypatch, name, arguments
 def test_a_large_model_is_refused_by_its_size(cli, tmp_path):
     with (tmp_path / "model.onnx").open("wb") as file:
         file.truncate(2**40)
-    done = cli("list", tmp_path)
+    done = cli("cases", "list", tmp_path)
     assert done.code == 2
     assert "the limit is" in done.err
 
@@ -389,7 +389,7 @@ def test_options_of_the_cache_stand_alone(cli, cache, options):
     [
         (["run", "cases"], "Directory 'cases' not found; name case files, folders of them, or 'corpus'"),
         (["lint", "mine.yaml"], "File 'mine.yaml' not found"),
-        (["reference", "mine:x", "-p", "mine"], "Directory 'mine' not found; pass the case files with -p PATH"),
+        (["explain", "mine:x", "-p", "mine"], "Directory 'mine' not found; pass the case files with -p PATH"),
         (["explain", "mine.yaml:x"], "File 'mine.yaml' not found"),
         (["run", "--known", "known.yaml"], "File 'known.yaml' not found"),
         (["report", "record"], "File 'record' not found; 'maxpool-check run -o record' writes a record"),

@@ -37,20 +37,20 @@ def graphs(tmp_path):
 
 
 def test_list(cli, graphs):
-    listed = cli("list", graphs).out.splitlines()
+    listed = cli("cases", "list", graphs).out.splitlines()
     assert "float32[1, 1, 3, 3] Pad > MaxPool  " in listed[0]
     assert "onnx-12" in listed[0]
-    first, second = cli("list", graphs, "--format", "json").json["cases"]
+    first, second = cli("cases", "list", graphs, "--json").json["cases"]
     assert (first["opset"], [node["op"] for node in first["graph"]["nodes"]]) == (18, ["Pad", "MaxPool"])
     # JSON has no infinities.
     assert second["graph"]["nodes"][1] == {"op": "Clip", "min": "-inf", "max": 2}
 
 
 def test_reference(cli, graphs):
-    text = cli("reference", f"{graphs}:clipped").out
+    text = cli("explain", f"{graphs}:clipped").out
     assert "  Squeeze" in text
     assert text.endswith("the output of the graph float32[2]\n   1.0   2.0\n")
-    document = cli("reference", f"{graphs}:clipped", "--format", "json").json
+    document = cli("explain", f"{graphs}:clipped", "--json").json
     assert document["opset"] == 22
     assert document["output"] == {"dtype": "float32", "shape": [2], "values": ["1.0", "2.0"]}
     assert document["entering"]["shape"] == [1, 1, 2]
@@ -99,7 +99,7 @@ def test_mistakes_are_named_at_their_place(field, message, cli, tmp_path):
     path.write_text(
         f"spec: onnx-22\ncases:\n  - id: a\n    input: {X}\n{line.replace('@', '')}\n    attributes: {{kernel_shape: [1]}}\n"
     )
-    done = cli("lint", path)
+    done = cli("cases", "lint", path)
     assert done.code == 2
     assert message in done.err
     # The place that the mark in the field is before.
@@ -113,7 +113,7 @@ def test_a_dtype_that_the_operator_set_does_not_have(opset, dtype, cli, tmp_path
         f"spec: onnx-22\ncases:\n  - id: a\n    opset: {opset}\n    input: {{dtype: {dtype}, data: [[[1]]]}}\n"
         "    graph: [{op: Relu}, {op: MaxPool}]\n    attributes: {kernel_shape: [1]}\n"
     )
-    done = cli("lint", path)
+    done = cli("cases", "lint", path)
     assert (done.code, f"{path}:6:13: Relu of operator set {opset} has no {dtype}" in done.err) == (2, True)
 
 

@@ -16,7 +16,7 @@ def locked(cli, small, tmp_path):
     (small / "known-divergences.yaml").write_text(
         "known:\n  - id: e\n    when: onnxruntime\n    cases: ['small:neg-inf']\n    kinds: [shape]\n    reason: r\n"
     )
-    done = cli("corpus", "lock", small, "-o", tmp_path / "lock.json")
+    done = cli("cases", "lock", small, "-o", tmp_path / "lock.json")
     assert (done.code, done.err) == (0, "")
     assert "6 cases and 1 file of defects" in done.out
     return tmp_path / "lock.json"
@@ -27,7 +27,7 @@ def test_a_lock_holds_each_case_and_is_the_same_each_time(cli, small, locked):
     assert list(lock["cases"]) == sorted(lock["cases"])
     assert len(lock["cases"]) == 6
     assert list(lock["defects"]) == ["known-divergences.yaml"]
-    assert cli("corpus", "lock", small, "-o", "-").out == locked.read_text()
+    assert cli("cases", "lock", small, "-o", "-").out == locked.read_text()
 
 
 def test_the_locked_corpus_runs_whatever_is_selected_of_it(cli, small, locked, kernel_target):
@@ -51,7 +51,7 @@ def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_
     assert "1 case added: small:renamed" in done.err
     assert "1 case changed: small:empty" in done.err
     assert "1 file of defects missing: known-divergences.yaml" in done.err
-    assert f"nothing was run; to lock this one: maxpool-check corpus lock {small} -o {locked}" in done.err
+    assert f"nothing was run; to lock this one: maxpool-check cases lock {small} -o {locked}" in done.err
 
 
 def test_few_of_many_cases_are_named(cli, small, locked):
@@ -82,7 +82,7 @@ def test_a_file_that_is_no_lock(cli, small, tmp_path, content, message):
 
 def test_a_lock_overwrites_no_case_file(cli, small):
     before = (small / "small.yaml").read_bytes()
-    done = cli("corpus", "lock", small, "-o", small / "small.yaml")
+    done = cli("cases", "lock", small, "-o", small / "small.yaml")
     assert done.code == 2
     assert (small / "small.yaml").read_bytes() == before
 
@@ -105,7 +105,7 @@ def test_the_corpus_that_comes_with_the_tool_has_its_version(cli, kernel_target,
     version = maxpool_check.__version__
     assert f"Corpus: corpus:edge/ties {version}, " in done.out
     assert read(record).header.corpus.version == version
-    (tmp_path / "lock.json").write_text(cli("corpus", "lock", "corpus:edge/ties", "-o", "-").out)
+    (tmp_path / "lock.json").write_text(cli("cases", "lock", "corpus:edge/ties", "-o", "-").out)
     assert json.loads((tmp_path / "lock.json").read_text())["version"] == version
     # Where it lies does not matter: the same cases are the same corpus.
     assert cli("run", CASES / "edge/ties.yaml", "-q", "--corpus-lock", tmp_path / "lock.json").code == 0

@@ -246,8 +246,8 @@ def test_the_nodes_as_cases_of_ones_own(cli, model, tmp_path):
     done = cli("model", path, "--cases", cases)
     assert (done.code, done.out) == (0, f"{cases}: 14 cases\n")
     assert cases.stat().st_size < 20_000
-    assert cli("lint", cases).code == 0
-    listed = cli("list", cases).out
+    assert cli("cases", "lint", cases).code == 0
+    listed = cli("cases", "list", cases).out
     assert "mine:resnet50v2/pool1_pool/MaxPool/graph/negative" in listed
     ran = cli("run", cases, "-t", "onnxruntime", "-k", "*/alone/distinct", "-k", "*/graph/ties")
     assert ran.code == 0, ran.out
@@ -262,7 +262,7 @@ def test_the_cases_of_several_documents_and_of_quantised_models(cli, tmp_path):
     path = zoo.quantized(tmp_path, form="QDQ", activation="int8")
     cases = tmp_path / "cases.yaml"
     assert cli("model", path, "--cases", cases).code == 0
-    assert cli("lint", cases).code == 0
+    assert cli("cases", "lint", cases).code == 0
 
 
 def test_repro_and_explain_take_a_node(cli, model, kernel_target, tmp_path):
@@ -427,7 +427,7 @@ def test_why_a_target_cannot_test_a_node_is_said(cli, model):
 def test_only_what_failed_is_added_to_a_file_of_what_is_accepted(cli, model, kernel_target, tmp_path):
     record, known = tmp_path / "r.jsonl", tmp_path / "k.yaml"
     assert cli("model", model(zoo.dynamic()), "-t", kernel_target("keeps_the_seed"), "-o", record).code == 0
-    done = cli("known", "add", record, "--reason", "Reviewed.", "--known", known)
+    done = cli("defects", "accept", record, "--reason", "Reviewed.", "-o", known)
     assert (done.code, done.out) == (0, "no unexpected divergences\n")
     assert not known.exists()
 
@@ -440,7 +440,7 @@ def test_what_is_accepted_stays_accepted_if_special_values_count(cli, model, ker
         tmp_path / "k.yaml",
     )
     assert cli("model", path, "-t", target, "--strict", "-o", record).code == 1
-    assert cli("known", "add", record, "--reason", "Reviewed.", "--known", known).code == 0
+    assert cli("defects", "accept", record, "--reason", "Reviewed.", "-o", known).code == 0
     done = cli("model", path, "-t", target, "--strict", "--known", known)
     assert (done.code, done.out.splitlines()[-1].partition(" ")[0]) == (0, "ACCEPTED")
 

@@ -89,14 +89,14 @@ def test_an_environment_that_is_missing_is_named_and_how_to_make_it(offline, sma
     assert done.code == 3
     text = " ".join((done.out + done.err).split())
     assert "has no environment with onnxruntime==1.17.3 and numpy<2" in text
-    assert "maxpool-check targets --prepare onnxruntime==1.17.3" in text
+    assert "maxpool-check targets prepare onnxruntime==1.17.3" in text
     assert "pip download --only-binary :all: -d wheels onnxruntime==1.17.3 'numpy<2'" in text
 
 
 def test_the_variable_of_the_environment_does_the_same(offline, small, tmp_path):
     done = offline("gate", small, "--base", "onnxruntime==1.30.0", "--head", "onnxruntime", MAXPOOL_CHECK_OFFLINE="1")
     assert done.code == 3
-    assert "targets --prepare onnxruntime==1.30.0" in done.err
+    assert "targets prepare onnxruntime==1.30.0" in done.err
     assert not (tmp_path / "cache" / "environments").exists()
 
 
@@ -107,11 +107,11 @@ def test_installed_targets_run_offline(offline, small):
 def test_several_processes_are_offline_too(offline, small):
     done = offline("run", small, "-t", "onnxruntime", "-t", "onnxruntime==1.30.0", "-j", "2", "--offline")
     assert done.code == 3
-    assert "targets --prepare onnxruntime==1.30.0" in done.out
+    assert "targets prepare onnxruntime==1.30.0" in done.out
 
 
 def test_environments_are_made_of_a_folder_of_wheels(offline, small, wheels, tmp_path, monkeypatch):
-    made = offline("targets", "--prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels)
+    made = offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels)
     assert (made.code, made.err) == (0, "")
     assert str(tmp_path / "cache/environments/onnxruntime-1.31.1") in made.out
     monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
@@ -125,7 +125,7 @@ def test_environments_are_made_of_a_folder_of_wheels(offline, small, wheels, tmp
 def test_an_environment_knows_its_wheels_and_what_was_changed_since(offline, wheels, tmp_path):
     library = {"fast.so": "machine code\n", "plain.py": "\n"}
     wheel(wheels, "onnxruntime", "1.31.2", library, ["numpy"])
-    assert offline("targets", "--prepare", "onnxruntime==1.31.2", "--offline", "--find-links", wheels).code == 0
+    assert offline("targets", "prepare", "onnxruntime==1.31.2", "--offline", "--find-links", wheels).code == 0
     (folder,) = (tmp_path / "cache/environments").glob("onnxruntime-1.31.2-*[!k]")
 
     def contents():
@@ -148,14 +148,14 @@ def test_an_environment_knows_its_wheels_and_what_was_changed_since(offline, whe
 
 
 def test_what_the_folder_lacks(offline, wheels, tmp_path):
-    done = offline("targets", "--prepare", "onnxruntime==1.32.0", "tract==0.23.9", "--offline", "--find-links", wheels)
+    done = offline("targets", "prepare", "onnxruntime==1.32.0", "tract==0.23.9", "--offline", "--find-links", wheels)
     assert done.code == 3
     assert f"{wheels} has no release 1.32.0" in done.err
     assert "Releases of onnxruntime: 1.30.0, 1.31.1\n" in done.err
     assert (
         f"Fill the folder of wheels with: pip download --only-binary :all: -d {wheels} tract==0.23.9 numpy" in done.err
     )
-    missing = offline("targets", "--prepare", "tract==0.23.9", "--find-links", tmp_path / "none")
+    missing = offline("targets", "prepare", "tract==0.23.9", "--find-links", tmp_path / "none")
     assert missing.code == 2
     assert f"Directory '{tmp_path}/none' does not exist" in missing.err
 
@@ -185,7 +185,7 @@ def test_a_cache_that_cannot_be_written_is_enough(small, tmp_path):
     """As in an image: the environment is made, then nothing of the cache can be changed."""
     folders = environment(MAXPOOL_CHECK_CACHE=str(tmp_path / "cache"))
     program = [sys.executable, "-m", "maxpool_check"]
-    subprocess.run([*program, "targets", "--prepare", "onnxruntime==1.31.1"], env=folders, cwd=ROOT, check=True)
+    subprocess.run([*program, "targets", "prepare", "onnxruntime==1.31.1"], env=folders, cwd=ROOT, check=True)
     subprocess.run(["chmod", "-R", "a-w", tmp_path / "cache"], check=True)
     # Root may write anywhere, unless it gives up that right.
     weaker = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
@@ -205,7 +205,7 @@ def test_the_workers_of_a_cluster_are_offline_too(offline, small, cluster, monke
     targets = ["-t", "onnxruntime", "-t", "onnxruntime==1.2.3"]
     done = offline("run", small, *targets, "--offline", "--dask", cluster.scheduler_address)
     assert done.code == 3
-    assert "targets --prepare onnxruntime==1.2.3" in done.out
+    assert "targets prepare onnxruntime==1.2.3" in done.out
 
 
 def test_the_environment_of_a_reproduction_is_named_too(tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ def test_help_and_version_do_not_wait_for_numpy_or_a_runtime(arguments):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="on one core there is one thread anyway")
 def test_numpy_starts_no_threads_unless_it_is_told_to(monkeypatch):
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    code = CALL.format(arguments=["schema", "case"])
+    code = CALL.format(arguments=["docs", "schema-case"])
     code += "print('numpy' in sys.modules, len(os.listdir('/proc/self/task')))"
     assert last_line(code) == "True 1"
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
@@ -68,7 +68,7 @@ def test_an_unknown_command_suggests_the_nearest(cli):
 
 def test_lint_of_cases_that_correct_what_a_document_prints(cli):
     # `make check` has the whole corpus.
-    done = cli("lint", CASES / "sonnx")
+    done = cli("cases", "lint", CASES / "sonnx")
     assert (done.code, done.err) == (0, "")
     assert "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 (" in done.out
     assert "no problems" in done.out
@@ -81,7 +81,7 @@ def test_lint_tells_everything_that_is_wrong(cli, small):
     (small / "known-divergences.yaml").write_text(
         "known:\n  - id: e\n    when: onnxruntime\n    cases: ['small:none']\n    kinds: [shape]\n    reason: r\n"
     )
-    done = cli("lint", small)
+    done = cli("cases", "lint", small)
     assert done.code == 2
     assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0]: your file expects 1" in done.err
     assert "known-divergences.yaml:4:13: 'small:none' names no case" in done.err
@@ -89,10 +89,10 @@ def test_lint_tells_everything_that_is_wrong(cli, small):
 
 
 def test_list(cli, small):
-    done = cli("list", small)
+    done = cli("cases", "list", small)
     assert [line.split()[0] for line in done.out.splitlines()][:2] == ["small:ordinary", "small:padded"]
     assert "Nothing special" in done.out
-    listed = cli("list", small, "-k", "tag:neg-inf", "--format", "json").json
+    listed = cli("cases", "list", small, "-k", "tag:neg-inf", "--json").json
     (case,) = listed["cases"]
     assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
 
@@ -111,7 +111,7 @@ cases:
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
 def test_list_fits_the_terminal_and_cuts_no_id(tmp_path, columns):
     (tmp_path / "wide.yaml").write_text(WIDE)
-    lines = on_a_terminal(columns, "list", tmp_path)
+    lines = on_a_terminal(columns, "cases", "list", tmp_path)
     ids = ["wide:short", f"wide:{LONG}"]
     assert [line.split()[0] for line in lines if line.startswith("wide:")] == ids
     for line in lines:
@@ -125,7 +125,7 @@ def test_list_fits_the_terminal_and_cuts_no_id(tmp_path, columns):
 
 def test_a_pipe_has_whole_lines_of_which_one_that_is_long_does_not_move_the_others(cli, tmp_path):
     (tmp_path / "wide.yaml").write_text(WIDE)
-    done = cli("list", tmp_path, COLUMNS="60")
+    done = cli("cases", "list", tmp_path, COLUMNS="60")
     assert done.out.splitlines() == [
         f"{'wide:short':48}  onnx-22  float32[1, 1, 3]  {TITLES[0]}",
         f"wide:{LONG}  onnx-22  float32[1, 1, 3]  \u6700\u5927 {TITLES[1]}",
@@ -133,23 +133,20 @@ def test_a_pipe_has_whole_lines_of_which_one_that_is_long_does_not_move_the_othe
 
 
 def test_reference(cli):
-    done = cli("reference", "sonnx/float:float-example-3")
+    done = cli("explain", "sonnx/float:float-example-3")
     assert done.code == 0
     assert "[0, 0, 0, 0]  rows 0-1, columns 0-1: -inf -inf -inf -inf" in done.out
     assert "SONNX MaxPool, nan: as-neg-inf" in done.out
-    document = cli("reference", "cases/sonnx/float.yaml:float-example-3", "--format", "json").json
+    document = cli("explain", "cases/sonnx/float.yaml:float-example-3", "--json").json
     assert document["Y"] == [[[["-inf", "4.56432533"], ["3.46789489", "5.23979851"]]]]
     assert document["Indices"] == [[[[0, 2], [7, 8]]]]
 
 
 def test_reference_of_what_is_refused_or_empty(cli, small):
-    assert "excludes it (invalid-attribute)" in cli("reference", "small:stride-0", "-p", small).out
-    assert (
-        cli("reference", "small:stride-0", "-p", small, "--format", "json").json["refused"]["reason"]
-        == "invalid-attribute"
-    )
-    assert "no cell of X" in cli("reference", "small:empty", "-p", small).out
-    document = cli("reference", "small:empty", "-p", small, "--format", "json").json
+    assert "excludes it (invalid-attribute)" in cli("explain", "small:stride-0", "-p", small).out
+    assert cli("explain", "small:stride-0", "-p", small, "--json").json["refused"]["reason"] == "invalid-attribute"
+    assert "no cell of X" in cli("explain", "small:empty", "-p", small).out
+    document = cli("explain", "small:empty", "-p", small, "--json").json
     assert document["empty"] == [[[True]]]
 
 
@@ -166,11 +163,11 @@ def test_a_window_without_a_result_has_none(cli, tmp_path, spec, more, Y):
     """In SONNX it has the value of the padding, and no index."""
     path = tmp_path / "p.yaml"
     path.write_text(f"spec: {spec}\ncases:\n  - id: a\n{PADDED.format(more)}")
-    lines = [" ".join(line.split()) for line in cli("reference", f"{path}:a").out.splitlines()]
+    lines = [" ".join(line.split()) for line in cli("explain", f"{path}:a").out.splitlines()]
     assert lines[lines.index("Y float32[1, 1, 1, 3]") + 1] == f"{Y} 5.0 {Y}"
     assert lines[lines.index("Indices int64[1, 1, 1, 3]") + 1] == "- 0 -"
     assert "[0, 0, 0, 0] the padding alone: no cell of X" in lines
-    document = cli("reference", f"{path}:a", "--format", "json").json
+    document = cli("explain", f"{path}:a", "--json").json
     assert document["Y"] == [[[[None if Y == "-" else Y, "5.0", None if Y == "-" else Y]]]]
     assert document["Indices"] == [[[[None, 0, None]]]]
     drawn = cli("explain", f"{path}:a", "--at", "0,0,0,0").out
@@ -187,7 +184,7 @@ def test_a_window_without_a_result_has_none(cli, tmp_path, spec, more, Y):
     ],
 )
 def test_a_case_that_is_not_there(cli, arguments, words):
-    done = cli("reference", *arguments)
+    done = cli("explain", *arguments)
     assert done.code == 2
     assert words in done.err
 
@@ -202,7 +199,7 @@ def test_a_runtime_that_is_not_installed_says_how_to_get_it(cli, small):
 
 
 def test_targets(cli, kernel_target):
-    known = cli("targets")
+    known = cli("targets", "list")
     assert known.code == 0
     assert (
         "openvino                 OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx (not installed: pip install"
@@ -210,22 +207,22 @@ def test_targets(cli, kernel_target):
     )
     assert "command:PROGRAM ARG...   a program that speaks the protocol" in known.out
     assert "provider CPUExecutionProvider" in known.out
-    done = cli("targets", "onnxruntime", kernel_target("right"), kernel_target("absent"))
+    done = cli("targets", "list", "onnxruntime", kernel_target("right"), kernel_target("absent"))
     assert done.code == 3
     assert "provider CPUExecutionProvider" in done.out
     assert "does not start" in done.out
-    checked = cli("targets", "--check", "--format", "json").json
+    checked = cli("targets", "check", "--json").json
     assert checked["targets"][0]["starts"]
     assert checked["targets"][0]["newest_opset"] >= 22
     assert checked["targets"][0]["executes"]
-    wrong = cli("targets", "--check", kernel_target("refuses_everything"))
+    wrong = cli("targets", "check", kernel_target("refuses_everything"))
     assert wrong.code == 3
-    assert "does not execute the smallest case: refuses: NotImplementedError: not today" in wrong.out
+    assert "does not execute a plain case: refuses: NotImplementedError: not today" in wrong.out
 
 
-@pytest.mark.parametrize("what", ["case", "known", "record"])
+@pytest.mark.parametrize("what", ["case", "defects", "record"])
 def test_schemas_are_schemas(cli, what):
-    jsonschema.Draft202012Validator.check_schema(cli("schema", what).json)
+    jsonschema.Draft202012Validator.check_schema(cli("docs", f"schema-{what}").json)
 
 
 def test_report_of_what_is_no_record(cli, tmp_path):

@@ -280,7 +280,7 @@ def test_twenty_crashes_do_not_give_the_target_up(cli, outputs, tmp_path):
 def test_known_defects_are_matched_and_written(cli, small, outputs, tmp_path):
     target, record = outputs(LOWEST, ready={**READY, "distribution": "acme", "version": "1.0"}), tmp_path / "r.jsonl"
     assert cli("run", small, "-t", target, "-k", "small:neg-inf", "-o", record).code == 1
-    added = cli("known", "add", record, "--reason", "the seed of the scan")
+    added = cli("defects", "accept", record, "--reason", "the seed of the scan")
     assert added.code == 0, added.err
     assert target in (small / "known-divergences.yaml").read_text()
     done = cli("run", small, "-t", target, "-k", "small:neg-inf")
@@ -309,7 +309,7 @@ def test_a_runtime_and_outputs_are_run_together(cli, small, outputs, kernel_targ
 
 
 def test_the_schema_is_that_of_the_lines(cli):
-    schema = cli("schema", "outputs").json
+    schema = cli("docs", "schema-outputs").json
     for message in (ORDINARY, {"case": "a:b", "type": "crash", "message": "x"}):
         jsonschema.validate(message, schema)
     with pytest.raises(jsonschema.ValidationError):

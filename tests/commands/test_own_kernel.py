@@ -119,7 +119,7 @@ def test_a_mistake_that_leaves_no_window_has_the_name_of_the_mistake(cli, tmp_pa
 def test_a_program_that_is_given_up_is_checked_next_and_a_function_corrected(cli, tmp_path):
     target = misbehaving("dies")
     done = cli("run", "corpus:edge/neg-inf", "-t", target)
-    assert done.out.splitlines()[-1] == f"Next: {shlex.join(['maxpool-check', 'protocol', 'check', target])}"
+    assert done.out.splitlines()[-1] == f"Next: {shlex.join(['maxpool-check', 'targets', 'check', target])}"
     kernel = tmp_path / "kernel.py"
     kernel.write_text("def maxpool(X, attributes):\n    return Y\n")
     done = cli("run", "corpus:edge/neg-inf", "-t", f"python:{kernel}:maxpool")
@@ -132,9 +132,9 @@ def test_a_program_without_its_prefix_or_folder_is_recognised(cli, tmp_path):
     program.chmod(0o755)
     for arguments, meant in (
         (["run", "corpus:edge/ties", "-t", "./maxpool"], "command:./maxpool"),
-        (["protocol", "check", "maxpool"], "command:./maxpool"),
-        (["protocol", "check", program], f"command:{program}"),
-        (["protocol", "check", "command:maxpool"], "./maxpool"),
+        (["targets", "check", "maxpool"], "command:./maxpool"),
+        (["targets", "check", program], f"command:{program}"),
+        (["targets", "check", "command:maxpool"], "./maxpool"),
     ):
         done = cli(*arguments, cwd=tmp_path)
         assert f"(did you mean '{meant}'?)" in done.err

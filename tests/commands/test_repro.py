@@ -104,7 +104,7 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
     assert again.stdout.strip() in (tmp_path / "r/ISSUE.md").read_text()
     if words.startswith("got"):
         assert lines(tmp_path / "r") <= MOST_LINES
-    read = cli("lint", tmp_path / "r/case.yaml")
+    read = cli("cases", "lint", tmp_path / "r/case.yaml")
     assert (read.code, read.err) == (0, "")
     # A model that is wrong at one level of optimization, or depends on what is requested, passes as it is.
     is_wrong_itself = "bfloat16" not in case and "Y alone" not in words and "contexts" not in case

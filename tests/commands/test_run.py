@@ -412,6 +412,6 @@ def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuse
     for form in ("markdown", "html", "json", "junit", "sarif", "github"):
         assert "ORT-LOWEST-BLOCKED" in cli("report", record, "--report", form).out
     # Once the user has accepted it, it is expected.
-    assert cli("known", "add", record, "--reason", "Seen").code == 0
+    assert cli("defects", "accept", record, "--reason", "Seen").code == 0
     accepted = cli("run", tmp_path, "-t", "onnxruntime")
     assert (accepted.code, accepted.out.count("UNEXPECTED")) == (0, 0)

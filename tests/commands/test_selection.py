@@ -10,7 +10,7 @@ CORPUS = shipped().cases
 
 
 def listed(cli, *arguments):
-    done = cli("list", CASES / "edge", *arguments, "--format", "json")
+    done = cli("cases", "list", CASES / "edge", *arguments, "--json")
     assert (done.code, done.err) == (0, "")
     return [case["id"] for case in done.json["cases"]]
 
@@ -40,7 +40,7 @@ def test_an_expression_selects_by_a_property(cli, expression, condition):
 
 @pytest.mark.parametrize("name", ["ort-nhwc", "ort-nhwc-11", "ort", "onnx", "onnx-12", "onnx-13", "xmos", "all"])
 def test_k_selects_by_each_name_that_spec_takes(cli, name):
-    by_spec, by_k = (cli("list", CASES, *option) for option in (("--spec", name), ("-k", f"spec:{name}")))
+    by_spec, by_k = (cli("cases", "list", CASES, *option) for option in (("--spec", name), ("-k", f"spec:{name}")))
     assert (by_k.code, by_k.err) == (0, "")
     assert by_k.out == by_spec.out
 
@@ -83,7 +83,7 @@ def test_several_expressions_select_what_any_of_them_does_and_documents_only_the
     ],
 )
 def test_what_selects_nothing_is_an_error_with_the_nearest_that_does(cli, arguments, message):
-    done = cli("list", CASES / "edge", *arguments)
+    done = cli("cases", "list", CASES / "edge", *arguments)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
 

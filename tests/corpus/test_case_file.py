@@ -553,7 +553,7 @@ cases:
 
 
 def test_the_published_schema_is_printed(cli):
-    assert cli("schema", "case").json == case_file_schema()
+    assert cli("docs", "schema-case").json == case_file_schema()
 
 
 def test_a_pickled_case_leaves_its_cached_results_behind(corpus):

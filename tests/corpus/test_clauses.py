@@ -71,7 +71,7 @@ def test_a_case_that_its_document_excludes_is_about_none_by_rule():
 
 def test_imported_cases_are_about_what_follows_from_their_bins(cli, tmp_path):
     shutil.copytree(ROOT / "tests/data/testgenonnx", tmp_path / "tests")
-    assert cli("import", "testgenonnx", tmp_path / "tests", "-o", tmp_path / "imported").code == 0
+    assert cli("cases", "import", "testgenonnx", tmp_path / "tests", "-o", tmp_path / "imported").code == 0
     direct, imported = collect([tmp_path / "tests"]).cases, collect([tmp_path / "imported"]).cases
     for case in (*direct, *imported):
         assert case.covers == clauses_by_rule(case) != ()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from maxpool_check.commands.trace import FORMATS
+from maxpool_check.commands.evidence import TRACE_FORMATS
 from maxpool_check.results.storage import read
 from maxpool_check.specifications.clauses import ClauseStatus, clauses, clauses_of
 from tests.conftest import command
@@ -51,8 +51,8 @@ def of(document, name):
 
 def test_both_directions(cli, traced):
     path, record = traced
-    document = cli("trace", path, "--record", record, "--format", "json").json
-    assert not list(Draft202012Validator(cli("schema", "trace").json).iter_errors(document))
+    document = cli("evidence", "trace", path, "--record", record, "--report", "json").json
+    assert not list(Draft202012Validator(cli("docs", "schema-trace").json).iter_errors(document))
     assert {case["id"]: case["clauses"] for case in document["cases"]} == {
         "own:maximum": ["SONNX-MAX"], "own:ties": ["SONNX-MAX", "SONNX-INDICES-FIRST"],
         "own:automatic": ["SONNX-AUTO-PAD-C2"], "own:unnamed": [],
@@ -73,7 +73,7 @@ def test_both_directions(cli, traced):
 
 
 def test_every_clause_of_the_document_is_there_with_what_it_is(cli, traced):
-    document = cli("trace", traced[0], "--format", "json").json
+    document = cli("evidence", "trace", traced[0], "--report", "json").json
     (documents,) = document["documents"]
     assert [clause["id"] for clause in documents["clauses"]] == [clause.id for clause in clauses_of("sonnx")]
     for clause in documents["clauses"]:
@@ -81,7 +81,7 @@ def test_every_clause_of_the_document_is_there_with_what_it_is(cli, traced):
         assert (clause["states"], clause["status"]) == (" ".join(stated.states.split()), stated.status.value)
         is_gap = stated.status is ClauseStatus.TESTABLE and not clause["cases"]
         assert clause["gap"] == ("no-case" if is_gap else None)
-    shown = cli("trace", traced[0]).out
+    shown = cli("evidence", "trace", traced[0]).out
     assert re.search("SONNX-PADS-C1 +NO CASE", shown)
     assert "open, by the policy nan" in shown
     assert "informative: No runtime has real numbers." in shown
@@ -90,31 +90,31 @@ def test_every_clause_of_the_document_is_there_with_what_it_is(cli, traced):
 
 def test_a_testable_clause_without_a_case_fails_if_asked(cli, traced, tmp_path):
     path = traced[0]
-    done = cli("trace", path, "--fail-uncovered")
+    done = cli("evidence", "trace", path, "--fail-uncovered")
     testable = sum(clause.status is ClauseStatus.TESTABLE for clause in clauses_of("sonnx"))
     assert done.code == 1
     assert done.out.splitlines()[-1].startswith(
         f"UNCOVERED  {testable - 3} of {testable} testable clauses have no case"
     )
-    assert cli("trace", path).code == 0
-    refused = cli("trace", path, "--fail-uncovered", "-k", "*")
+    assert cli("evidence", "trace", path).code == 0
+    refused = cli("evidence", "trace", path, "--fail-uncovered", "-k", "*")
     assert (refused.code, "-k leaves some out" in refused.err) == (2, True)
     # A document without a case is traced, if it is named.
-    assert "no case" in cli("trace", path, "--spec", "onnx-1").out
+    assert "no case" in cli("evidence", "trace", path, "--spec", "onnx-1").out
     everything = [clause.id for clause in clauses_of("sonnx") if clause.status is ClauseStatus.TESTABLE]
     (tmp_path / "all.yaml").write_text(CASES.replace("[SONNX-MAX]", f"[{', '.join(everything)}]"))
-    covered = cli("trace", tmp_path / "all.yaml", "--fail-uncovered")
+    covered = cli("evidence", "trace", tmp_path / "all.yaml", "--fail-uncovered")
     assert covered.code == 0
     assert covered.out.splitlines()[-1].startswith(f"COVERED  {testable} testable clauses each have a case (")
 
 
 def test_a_clause_is_shown_with_its_cases_and_an_unknown_one_with_the_nearest(cli, traced):
     path, record = traced
-    shown = cli("trace", path, "--record", record, "-k", "clause:SONNX-INDICES-FIRST", "-v").out
+    shown = cli("evidence", "trace", path, "--record", record, "-k", "clause:SONNX-INDICES-FIRST", "-v").out
     assert "  SONNX-MAX  " not in shown
     assert re.search("own:ties ties +sonnx .* 2 conform +1 conforms", shown)
     assert "own:maximum" not in shown
-    refused = cli("trace", path, "-k", "clause:SONNX-MAXX")
+    refused = cli("evidence", "trace", path, "-k", "clause:SONNX-MAXX")
     assert (refused.code, "did you mean 'SONNX-MAX'?" in refused.err) == (2, True), refused.err
 
 
@@ -125,15 +125,19 @@ def test_a_clause_without_a_case_is_shown_too(cli, traced):
         ("SONNX-GENERAL", "informative SONNX-GENERAL "),
         ("ONNX-MAX", "NO CASE"),
     ):
-        shown = cli("trace", path, "--record", record, "-k", f"clause:{name}", "-v")
+        shown = cli("evidence", "trace", path, "--record", record, "-k", f"clause:{name}", "-v")
         text = " ".join(shown.out.split())
         assert shown.code == 0, shown.err
         assert told in text
         assert " ".join(clauses()[name].states.split()) in text
-        listed = cli("trace", path, "-k", f"clause:{name}", "--format", "json").json
+        listed = cli("evidence", "trace", path, "-k", f"clause:{name}", "--report", "json").json
         assert [each["id"] for documents in listed["documents"] for each in documents["clauses"]] == [name]
-    assert cli("trace", path, "-k", "clause:SONNX-GENERAL").out.splitlines()[-1].startswith("NOTHING TO TEST  ")
-    refused = cli("trace", path, "--spec", "onnx-1", "-k", "clause:SONNX-MAX")
+    assert (
+        cli("evidence", "trace", path, "-k", "clause:SONNX-GENERAL")
+        .out.splitlines()[-1]
+        .startswith("NOTHING TO TEST  ")
+    )
+    refused = cli("evidence", "trace", path, "--spec", "onnx-1", "-k", "clause:SONNX-MAX")
     assert (refused.code, "no clause of clause:SONNX-MAX holds in onnx-1" in refused.err) == (2, True)
 
 
@@ -154,7 +158,7 @@ def unequal(tmp_path_factory):
     wrong = ("run", path, "-t", WRONG, "-k", "own:[!p]*", *words)
     command(*wrong, "-o", folder / "first.jsonl")
     known = ("--known", folder / "known.yaml")
-    command("known", "add", folder / "first.jsonl", "--reason", "as it is", "--kind", "accepts-invalid", *known)
+    command("defects", "accept", folder / "first.jsonl", "--reason", "as it is", "--kind", "accepts-invalid", *known)
     command(*wrong, *known, "-o", folder / "a.jsonl")
     command("run", path, "-t", "python:tests/kernels.py:right", "-k", "own:maximum", *words, "-o", folder / "b.jsonl")
     return path, ("--record", folder / "a.jsonl"), ("--record", folder / "b.jsonl")
@@ -162,7 +166,7 @@ def unequal(tmp_path_factory):
 
 def test_clauses_that_no_target_compared_are_named_and_do_not_fail(cli, unequal):
     path, *records = unequal
-    words = ("trace", path, *records[0], *records[1])
+    words = ("evidence", "trace", path, *records[0], *records[1])
     shown = cli(*words, "--fail-uncovered")
     last = shown.out.splitlines()[-1]
     assert shown.code == 0
@@ -171,26 +175,26 @@ def test_clauses_that_no_target_compared_are_named_and_do_not_fail(cli, unequal)
     )
     assert f"by target: 1 on {WRONG}, 3 on python:tests/kernels.py:right; " in last
     assert f"{len(TESTABLE)} testable clauses each have a case" in last
-    document = cli(*words, "--format", "json").json
+    document = cli(*words, "--report", "json").json
     assert [name for name in TESTABLE if of(document, name)["never_compared"]] == ["SONNX-PADS-C1"]
     assert of(document, "SONNX-AUTO-PAD-C2")["not_compared"] == ["python:tests/kernels.py:right"]
-    page = cli(*words, "--format", "html").out
+    page = cli(*words, "--report", "html").out
     assert re.search('id="clause-sonnx-pads-c1"[^>]* data-coverage="not compared"', page, re.I)
     assert "<option>not compared</option>" in page
     assert "NOT COMPARED on any target" in page
     assert '<p class="verdict known"><strong>NOT ALL COMPARED' in page
-    text = cli(*words, "--format", "markdown").out
+    text = cli(*words, "--report", "markdown").out
     assert "## Not compared" in text
     assert text.index("`SONNX-PADS-C1`") < text.index("`SONNX-MAX`")
-    rows = csv.DictReader(io.StringIO(cli(*words, "--format", "csv").out))
+    rows = csv.DictReader(io.StringIO(cli(*words, "--report", "csv").out))
     assert {row["not_compared"].count("kernels.py") for row in rows if row["clause"] == "SONNX-PADS-C1"} == {2}
     # Without a record, nothing is said of it.
-    assert "COMPARED" not in cli("trace", path).out
+    assert "COMPARED" not in cli("evidence", "trace", path).out
 
 
 def test_problems_come_first(cli, unequal):
     path, *records = unequal
-    shown = cli("trace", path, *records[0]).out
+    shown = cli("evidence", "trace", path, *records[0]).out
     names = ("SONNX-INDICES-FIRST", "SONNX-PADS-C1", "SONNX-AUTO-PAD-C2", "SONNX-BASE")
     unexpected, never, known, rest = (shown.index(f"\n{name} ") for name in names)
     assert "known: python-accepts-invalid" in " ".join(shown.split())
@@ -199,16 +203,16 @@ def test_problems_come_first(cli, unequal):
 
 def test_failures_of_cases_about_one_clause_alone_are_counted_apart(cli, traced, tmp_path):
     path, record = traced
-    words = ("trace", path, "--record", record)
-    assert of(cli(*words, "--format", "json").json, "SONNX-INDICES-FIRST")["results"][WRONG]["failed_alone"] == 0
+    words = ("evidence", "trace", path, "--record", record)
+    assert of(cli(*words, "--report", "json").json, "SONNX-INDICES-FIRST")["results"][WRONG]["failed_alone"] == 0
     for form in ("text", "markdown", "html"):
-        shown = " ".join(cli(*words, "--format", form).out.split())
+        shown = " ".join(cli(*words, "--report", form).out.split())
         assert "0 of 1 failure in cases of this clause alone" in shown, form
         assert "a case that fails may break another of its clauses" in shown, form
     # The same case, about one clause.
     (tmp_path / "own.yaml").write_text(CASES.replace("[SONNX-MAX, SONNX-INDICES-FIRST]", "[SONNX-INDICES-FIRST]"))
     command("run", tmp_path / "own.yaml", "-t", WRONG, "--spec", "sonnx", "-q", "-o", tmp_path / "r.jsonl")
-    shown = cli("trace", tmp_path / "own.yaml", "--record", tmp_path / "r.jsonl", "--format", "json").json
+    shown = cli("evidence", "trace", tmp_path / "own.yaml", "--record", tmp_path / "r.jsonl", "--report", "json").json
     assert of(shown, "SONNX-INDICES-FIRST")["results"][WRONG]["failed_alone"] == 1
 
 
@@ -216,7 +220,7 @@ def test_requirements_tools_keep_targets_apart_whatever_their_order(cli, unequal
     path, *records = unequal
     for form, pattern in (("sdoc", r"(?m)^UID: (CASE:.* \(.*\))$"), ("needs", '"(?:conforms|unexpected) on [^"]*"')):
         first, second = (
-            cli("trace", path, *one, *other, "--format", form).out for one, other in (records, records[::-1])
+            cli("evidence", "trace", path, *one, *other, "--report", form).out for one, other in (records, records[::-1])
         )  # fmt: skip
         found = re.findall(pattern, first)
         assert sorted(found) == sorted(re.findall(pattern, second))
@@ -226,38 +230,40 @@ def test_requirements_tools_keep_targets_apart_whatever_their_order(cli, unequal
 def test_changed_and_missing_cases_do_not_count(cli, traced, tmp_path):
     path = tmp_path / "own.yaml"
     path.write_text(CASES.replace("[[[[7, 7], [7, 7]]]]", "[[[[7, 7], [7, 8]]]]").replace("unnamed", "new"))
-    done = cli("trace", path, "--record", traced[1])
+    done = cli("evidence", "trace", path, "--record", traced[1])
     assert done.code == 0
     assert "1 case has changed since, and count for nothing: own:ties" in done.out
     assert "1 case is not in the files: own:unnamed" in done.out
-    document = cli("trace", path, "--record", traced[1], "--format", "json").json
+    document = cli("evidence", "trace", path, "--record", traced[1], "--report", "json").json
     assert of(document, "SONNX-INDICES-FIRST")["results"] == {}
     assert {result["cases"] for result in of(document, "SONNX-MAX")["results"].values()} == {1}
     # What -k leaves out is not missing.
-    assert "not in the files: own:unnamed" in cli("trace", path, "--record", traced[1], "-k", "*:maximum").out
+    assert (
+        "not in the files: own:unnamed" in cli("evidence", "trace", path, "--record", traced[1], "-k", "*:maximum").out
+    )
 
 
 def test_records_that_cannot_be_used(cli, traced, tmp_path):
     path, record = traced
     (tmp_path / "again.jsonl").write_bytes(record.read_bytes())
-    twice = cli("trace", path, "--record", record, "--record", tmp_path / "again.jsonl")
+    twice = cli("evidence", "trace", path, "--record", record, "--record", tmp_path / "again.jsonl")
     assert twice.code == 2
     assert "is in another record, too" in twice.err
     (tmp_path / "cut.jsonl").write_text("".join(record.read_text().splitlines(keepends=True)[:-1]))
-    cut = cli("trace", path, "--record", tmp_path / "cut.jsonl")
+    cut = cli("evidence", "trace", path, "--record", tmp_path / "cut.jsonl")
     assert (cut.code, "incomplete: the run did not end" in cut.out) == (3, True)
     (tmp_path / "other.yaml").write_text(CASES)
-    assert cli("trace", tmp_path / "other.yaml", "--record", record).code == 4
-    assert cli("trace", path, "--record", path).code == 2
+    assert cli("evidence", "trace", tmp_path / "other.yaml", "--record", record).code == 4
+    assert cli("evidence", "trace", path, "--record", path).code == 2
     before = record.read_bytes()
-    refused = cli("trace", path, "--record", record, "-o", record)
+    refused = cli("evidence", "trace", path, "--record", record, "--report", f"json={record}")
     assert (refused.code, record.read_bytes()) == (2, before)
 
 
 def test_the_table_for_spreadsheets(cli, traced):
     path, record = traced
-    rows = list(csv.DictReader(io.StringIO(cli("trace", path, "--record", record, "--format", "csv").out)))
-    document = cli("trace", path, "--record", record, "--format", "json").json
+    rows = list(csv.DictReader(io.StringIO(cli("evidence", "trace", path, "--record", record, "--report", "csv").out)))
+    document = cli("evidence", "trace", path, "--record", record, "--report", "json").json
     pairs = {(row["clause"], row["case"], row["target"]) for row in rows if row["clause"] and row["case"]}
     assert pairs == {
         (clause, case["id"], target)
@@ -270,7 +276,7 @@ def test_the_table_for_spreadsheets(cli, traced):
     assert sum(int(row["unexpected"]) for row in rows if row["clause"] == "SONNX-INDICES-FIRST") == 1
 
 
-@pytest.mark.parametrize("form", [*FORMATS, "verbose"])
+@pytest.mark.parametrize("form", [*TRACE_FORMATS, "verbose"])
 def test_text_of_cases_is_nothing_but_text(cli, tmp_path, form):
     path = tmp_path / "own.yaml"
     data = {"spec": "sonnx", "cases": []}
@@ -285,8 +291,8 @@ def test_text_of_cases_is_nothing_but_text(cli, tmp_path, form):
             "input": {"dtype": "int8", "data": [[[[number, 2], [3, 4]]]]},
         })  # fmt: skip
     path.write_text(yaml.safe_dump(data))
-    words = ["-v"] if form == "verbose" else ["--format", form]
-    shown = cli("trace", path, *words)
+    words = ["-v"] if form == "verbose" else ["--report", form]
+    shown = cli("evidence", "trace", path, *words)
     assert shown.code == 0, shown.err
     check_report(form, shown.out, form)
     if form == "csv":
@@ -300,22 +306,22 @@ def test_text_of_cases_is_nothing_but_text(cli, tmp_path, form):
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_wider_than_the_terminal(cli, traced, width):
     path, record = traced
-    shown = cli("trace", path, "--record", record, COLUMNS=str(width))
+    shown = cli("evidence", "trace", path, "--record", record, COLUMNS=str(width))
     ids = ("python:tests", "/", "UNCOVERED")
     wide = [line for line in shown.out.splitlines() if len(line) > width and not line.lstrip().startswith(ids)]
     assert wide == []
     assert "\x1b" not in shown.out
-    assert "\x1b[" in cli("trace", path, "--color", "always").out
+    assert "\x1b[" in cli("evidence", "trace", path, "--color", "always").out
 
 
 def test_reports_of_runs_name_the_clauses_of_each_case(cli, traced):
     record = traced[1]
-    suites = ET.fromstring(cli("report", record, "--format", "junit").out)
+    suites = ET.fromstring(cli("report", record, "--report", "junit").out)
     tests = {test.get("name"): test for test in suites.iter("testcase")}
     named = [each.get("value") for each in tests["ties"].iter("property") if each.get("name") == "clause"]
     assert named == ["SONNX-MAX", "SONNX-INDICES-FIRST"]
     assert [each.get("name") for each in tests["unnamed"].iter("property")] == ["spec"]
-    log = cli("report", record, "--format", "sarif").json
+    log = cli("report", record, "--report", "sarif").json
     properties = [result["properties"] for run in log["runs"] for result in run["results"]]
     assert properties
     for each in properties:
@@ -326,9 +332,9 @@ def test_reports_of_runs_name_the_clauses_of_each_case(cli, traced):
 
 
 def test_the_wrong_kernels_that_cases_notice(cli, traced):
-    words = ("trace", traced[0], "-k", "clause:SONNX-MAX")
-    assert of(cli(*words, "--format", "json").json, "SONNX-MAX")["kernels"] is None
-    document = cli(*words, "--mutants", "--format", "json").json
+    words = ("evidence", "trace", traced[0], "-k", "clause:SONNX-MAX")
+    assert of(cli(*words, "--report", "json").json, "SONNX-MAX")["kernels"] is None
+    document = cli(*words, "--mutants", "--report", "json").json
     clause = of(document, "SONNX-MAX")
     noticed = {kernel: cases for kernel, cases in clause["kernels"].items() if cases}
     assert noticed
@@ -341,6 +347,6 @@ def test_the_wrong_kernels_that_cases_notice(cli, traced):
 
 @pytest.mark.long
 def test_the_cases_of_each_testable_clause_of_the_corpus_notice_a_wrong_kernel(cli):
-    done = cli("trace", "cases", "--mutants", "--fail-uncovered")
+    done = cli("evidence", "trace", "cases", "--mutants", "--fail-uncovered")
     assert done.code == 0, done.out
     assert "NO WRONG KERNEL" not in done.out

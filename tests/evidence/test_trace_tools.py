@@ -46,8 +46,8 @@ def traced(tmp_path_factory):
 
 
 def trace(folder, form, path):
-    words = ("trace", folder / "own.yaml", "--record", folder / "r.jsonl", "--format")
-    assert command(*words, form, "-o", path).code == 0
+    words = ("evidence", "trace", folder / "own.yaml", "--record", folder / "r.jsonl", "--report")
+    assert command(*words, f"{form}={path}").code == 0
     return command(*words, "json").json
 
 

@@ -142,10 +142,10 @@ def test_a_bundle_verifies_in_another_folder(bundle, tmp_path):
 
 
 def test_the_result_is_json_too(bundle, tmp_path):
-    done = verify(tmp_path, bundle, "--format", "json")
+    done = verify(tmp_path, bundle, "--json")
     assert done.json["exit_code"] == 0
     assert (done.json["problems"], done.json["unchecked"], done.json["undecided"]) == ([], [], [])
-    done = verify(tmp_path, {**bundle, "index.txt": b"x"}, "--format", "json")
+    done = verify(tmp_path, {**bundle, "index.txt": b"x"}, "--json")
     assert done.json["exit_code"] == done.code == 1
     assert {"place": "index.txt", "message": "was added: MANIFEST.sha256 does not have it"} in done.json["problems"]
 
@@ -529,10 +529,10 @@ def test_a_byte_of_any_file_is_named(bundle, tmp_path):
 def test_any_byte_of_the_archive_counts(bundle, tmp_path):
     path = tmp_path / "evidence.tar"
     content = packed({name: bundle[name] for name in bundle if not name.startswith(("clauses/", "reports/"))})
-    baseline = command("evidence", "verify", _written(path, content), "--format", "json").json
+    baseline = command("evidence", "verify", _written(path, content), "--json").json
     for at in range(0, len(content), len(content) // 12):
         flipped = content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
-        assert command("evidence", "verify", _written(path, flipped), "--format", "json").json != baseline
+        assert command("evidence", "verify", _written(path, flipped), "--json").json != baseline
 
 
 def _written(path, content):
@@ -609,7 +609,7 @@ def test_a_case_file_cannot_name_tensors_outside_of_the_bundle(bundle, tmp_path)
 
 
 def test_running_again_compares_every_execution_and_starts_no_program_of_a_bundle(bundle, tmp_path):
-    done = verify(tmp_path, bundle, "--rerun")
+    done = verify(tmp_path, bundle, "--run")
     assert done.code == 3
     assert "onnxruntime, run again, returned the same in 12 executions by verdict and digest." in done.out
     assert "keeps_the_seed was not run again: it is a program of the machine that made the record" in done.out
@@ -631,7 +631,7 @@ def test_running_again_compares_every_execution_and_starts_no_program_of_a_bundl
     lines[-1]["exit_code"] = 0
     forged = rewritten(with_lines(bundle, lines))
     assert verify(tmp_path, forged).code == 0
-    done = verify(tmp_path, forged, "--rerun")
+    done = verify(tmp_path, forged, "--run")
     assert done.code == 1
     assert "small:neg-inf (y-only) on onnxruntime: run again, verdict: diverges; the record has conforms" in done.out
 
@@ -656,7 +656,7 @@ def test_what_changed_between_bundles(bundle, tmp_path):
         "fixed: small:neg-inf (indices): diverges -> conforms", "clauses: 1 change\n  changed: ",
     ):  # fmt: skip
         assert text in done.out
-    found = command("evidence", "diff", old, new, "--format", "json").json["differences"]
+    found = command("evidence", "diff", old, new, "--json").json["differences"]
     assert {"clauses", "cases", "known defects", "environments", "results"} == set(found)
     assert command("evidence", "diff", old, tmp_path / "none.tar").code == 2
     new.write_bytes(b"text")
@@ -673,7 +673,7 @@ def test_running_again_compares_the_wheels_of_new_environments(tmp_path, monkeyp
     assert command("run", cases, "-t", "onnxruntime==1.31.1", "-q", "-k", "small:ordinary", "-o", record).code == 0
     assert command("evidence", "build", record, "--cases", cases, "-o", path).code == 0
     members = unpacked(path)
-    done = verify(tmp_path, members, "--rerun")
+    done = verify(tmp_path, members, "--run")
     assert done.code == 0, done.out
     lines = lines_of(members)
     (environment,) = lines[0]["targets"][0]["environments"]
@@ -681,7 +681,7 @@ def test_running_again_compares_the_wheels_of_new_environments(tmp_path, monkeyp
     runtime["wheel_sha256"] = 64 * "0"
     forged = rewritten(with_lines(members, lines))
     assert verify(tmp_path, forged).code == 0
-    done = verify(tmp_path, forged, "--rerun")
+    done = verify(tmp_path, forged, "--run")
     assert done.code == 1
     assert f"{runtime['wheel']}: has the SHA-256 {64 * '0'} in the record" in done.out
 

@@ -23,7 +23,7 @@ WRONG = ("diverges", "refuses", "crashes", "times-out", "unstable")
 
 def compared(cli, folder, backend, *paths):
     """The executions that ``run`` and onnx's runner see differently: what is wrong in ``run`` and passes, and the reverse."""
-    assert cli("export", "onnx-testdata", *paths, "-o", folder / "tests").code == 0
+    assert cli("cases", "export", "onnx-testdata", *paths, "-o", folder / "tests").code == 0
     manifest = json.loads((folder / "tests/manifest.json").read_text())
     record = folder / "record.jsonl"
     assert cli("run", *paths, "-t", backend, "-q", "-o", record).code in (0, 1)
@@ -61,7 +61,7 @@ def test_the_backend_runner_finds_what_run_finds_in_the_whole_corpus(cli, tmp_pa
 
 
 def test_the_tests_of_the_manifest_are_those_of_the_cases(cli, tmp_path):
-    assert cli("export", "onnx-testdata", *SOME, "-o", tmp_path).code == 0
+    assert cli("cases", "export", "onnx-testdata", *SOME, "-o", tmp_path).code == 0
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     cases = {case.id: case for case in shipped().cases}
     for name, entry in manifest["cases"].items():
@@ -84,13 +84,13 @@ def test_the_tests_of_the_manifest_are_those_of_the_cases(cli, tmp_path):
 
 
 def test_an_export_is_read_as_the_tests_of_another_suite(cli, tmp_path):
-    assert cli("export", "onnx-testdata", "corpus:edge/auto-pad", "-o", tmp_path / "tests").code == 0
-    done = cli("lint", tmp_path / "tests")
+    assert cli("cases", "export", "onnx-testdata", "corpus:edge/auto-pad", "-o", tmp_path / "tests").code == 0
+    done = cli("cases", "lint", tmp_path / "tests")
     assert (done.code, done.err) == (0, "")
 
 
 def test_what_one_answer_cannot_hold_is_left_out_with_the_reason(cli, small, tmp_path):
-    done = cli("export", "onnx-testdata", small, "corpus:edge/ties", "-o", tmp_path / "tests")
+    done = cli("cases", "export", "onnx-testdata", small, "corpus:edge/ties", "-o", tmp_path / "tests")
     assert done.code == 0
     left_out = {(each["case"], each.get("variant")): each["why"] for each in
                 json.loads((tmp_path / "tests/manifest.json").read_text())["left_out"]}  # fmt: skip
@@ -106,8 +106,8 @@ def test_what_one_answer_cannot_hold_is_left_out_with_the_reason(cli, small, tmp
 
 def test_the_cases_that_are_left_out_and_those_with_tests_add_up(cli, small, tmp_path):
     paths = [small, "corpus:edge/ties", "corpus:edge/nan", "corpus:refusals/sonnx"]
-    selected = len(cli("list", *paths, "--format", "json").json["cases"])
-    done = cli("export", "onnx-testdata", *paths, "-o", tmp_path / "tests")
+    selected = len(cli("cases", "list", *paths, "--json").json["cases"])
+    done = cli("cases", "export", "onnx-testdata", *paths, "-o", tmp_path / "tests")
     manifest = json.loads((tmp_path / "tests/manifest.json").read_text())
     left_out, tested = {each["case"] for each in manifest["left_out"]}, set(manifest["cases"])
     assert len(left_out | tested) == selected
@@ -127,7 +127,7 @@ def test_the_cases_that_are_left_out_and_those_with_tests_add_up(cli, small, tmp
 
 
 def test_where_a_runner_must_accept_either_zero_is_named(cli, tmp_path):
-    assert cli("export", "onnx-testdata", "corpus:edge/signed-zero", "-o", tmp_path / "tests").code == 0
+    assert cli("cases", "export", "onnx-testdata", "corpus:edge/signed-zero", "-o", tmp_path / "tests").code == 0
     manifest = json.loads((tmp_path / "tests/manifest.json").read_text())
     cases = {case.id: case for case in shipped().cases}
     either, fixed = set(), set()
@@ -149,7 +149,10 @@ def test_where_a_runner_must_accept_either_zero_is_named(cli, tmp_path):
 
 
 def test_the_manifest_says_what_a_runner_must_know_to_skip_a_test(cli, tmp_path):
-    assert cli("export", "onnx-testdata", "corpus:edge/auto-pad", "corpus:contexts/inside", "-o", tmp_path).code == 0
+    assert (
+        cli("cases", "export", "onnx-testdata", "corpus:edge/auto-pad", "corpus:contexts/inside", "-o", tmp_path).code
+        == 0
+    )
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     cases = {case.id: case for case in shipped().cases}
     for name, entry in manifest["cases"].items():
@@ -173,7 +176,7 @@ def test_the_usual_tolerance_is_set_to_zero_and_what_it_would_hide_is_counted(cl
         "  - id: far\n    title: A large index\n"
         "    input: {dtype: float32, shape: [1, 1, 3000], arange: {}}\n    attributes: {kernel_shape: [2], strides: [2]}\n"
     )
-    assert cli("export", "onnx-testdata", tmp_path / "near.yaml", "-o", tmp_path / "tests").code == 0
+    assert cli("cases", "export", "onnx-testdata", tmp_path / "near.yaml", "-o", tmp_path / "tests").code == 0
     limits = json.loads((tmp_path / "tests/manifest.json").read_text())["limits"]
     assert limits["index_with_usual_tolerance"] == ["test_near_far"]
     assert {"test_near_near", "test_near_near_y_only"} <= set(limits["value_with_usual_tolerance"])

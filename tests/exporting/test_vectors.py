@@ -129,10 +129,10 @@ CORPUS = ["corpus:documents", "corpus:refusals/types", "corpus:refusals/attribut
 
 
 def test_the_files_have_their_schema_and_every_case(cli, tmp_path):
-    assert cli("export", "json", *CORPUS, "-o", tmp_path / "vectors").code == 0
+    assert cli("cases", "export", "json", *CORPUS, "-o", tmp_path / "vectors").code == 0
     manifest = json.loads((tmp_path / "vectors/manifest.json").read_text())
     assert manifest["left_out"] == []
-    schema = Draft202012Validator(cli("schema", "vectors").json)
+    schema = Draft202012Validator(cli("docs", "schema-vectors").json)
     exported = {}
     for file in manifest["files"]:
         data = json.loads((tmp_path / "vectors" / file).read_text())
@@ -140,13 +140,13 @@ def test_the_files_have_their_schema_and_every_case(cli, tmp_path):
         tests = [test for group in data["testGroups"] for test in group["tests"]]
         assert len(tests) == data["numberOfTests"]
         exported |= {test["id"]: (test["sha256"], test["title"]) for test in tests}
-    cases = cli("list", *CORPUS, "--format", "json").json["cases"]
+    cases = cli("cases", "list", *CORPUS, "--json").json["cases"]
     assert exported == {case["id"]: (case["sha256"], case["title"]) for case in cases}
 
 
 @pytest.mark.long
 def test_what_is_left_out_of_the_whole_corpus(cli, tmp_path):
-    assert cli("export", "json", "corpus", "-o", tmp_path / "vectors").code == 0
+    assert cli("cases", "export", "json", "corpus", "-o", tmp_path / "vectors").code == 0
     manifest = json.loads((tmp_path / "vectors/manifest.json").read_text())
     assert {each["case"].partition(":")[0] for each in manifest["left_out"]} == {
         "edge/large-indices", "edge/size-arithmetic",
@@ -154,16 +154,16 @@ def test_what_is_left_out_of_the_whole_corpus(cli, tmp_path):
 
 
 def test_vectors_are_no_cases(cli, small, tmp_path):
-    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
+    assert cli("cases", "export", "json", small, "-o", tmp_path / "vectors").code == 0
     for path in (tmp_path / "vectors", tmp_path / "vectors/onnx-22.json"):
-        done = cli("lint", path)
+        done = cli("cases", "lint", path)
         assert done.code == 2
         assert "onnx-22.json:1:1: not a generated test of SONNX: it has no operator" in done.err
 
 
 def test_models_of_an_export_are_read_without_its_manifest(cli, small, tmp_path):
-    assert cli("export", "onnx-testdata", small, "-o", tmp_path / "tests").code == 0
-    done = cli("lint", tmp_path / "tests")
+    assert cli("cases", "export", "onnx-testdata", small, "-o", tmp_path / "tests").code == 0
+    done = cli("cases", "lint", tmp_path / "tests")
     assert (done.code, done.err) == (0, "")
 
 
@@ -196,7 +196,10 @@ def exported(tmp_path_factory):
         "ceil-mode",
         "asymmetric-pads",
     )
-    assert command("export", "json", *(f"corpus:edge/{name}" for name in edge), "-o", folder / "vectors").code == 0
+    assert (
+        command("cases", "export", "json", *(f"corpus:edge/{name}" for name in edge), "-o", folder / "vectors").code
+        == 0
+    )
     (folder / "check.c").write_text(next(block.text for block in blocks("export.md") if block.file == "check.c"))
     return folder
 

@@ -147,7 +147,7 @@ def pages(tmp_path_factory):
     assert done.code == 1, done.err
     paths["evidence"] = entry_of_a_bundle(folder)
     paths["trace"] = folder / "trace.html"
-    done = command("trace", "corpus:sonnx", "--record", GOLDEN, "--format", "html", "-o", paths["trace"])
+    done = command("evidence", "trace", "corpus:sonnx", "--record", GOLDEN, "--report", f"html={paths['trace']}")
     assert done.code == 4, done.err
     known = read(ROOT / "reports/jax-0.10.2.jsonl.xz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))

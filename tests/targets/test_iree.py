@@ -24,7 +24,7 @@ def run(cli, target, variants, *cases):
         "60",
         "--known",
         "none",
-        "--format",
+        "--report",
         "json",
     )
     assert done.code in (0, 1), done.err

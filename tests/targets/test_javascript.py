@@ -30,7 +30,7 @@ def run(*arguments):
 
 
 def start(*targets):
-    return [each.get("message", "") for each in command("targets", "--format", "json", *targets).json["targets"]]
+    return [each.get("message", "") for each in command("targets", "list", "--json", *targets).json["targets"]]
 
 
 @pytest.mark.usefixtures("empty_cache")
@@ -134,7 +134,7 @@ def test_offline_there_is_only_what_was_made(empty_cache, monkeypatch):
     monkeypatch.setenv("MAXPOOL_CHECK_OFFLINE", "1")
     (message,) = start(WEB)
     assert "has no environment with onnxruntime-web@1.30.0 for Node.js" in message
-    assert f"maxpool-check targets --prepare {WEB}" in message
+    assert f"maxpool-check targets prepare {WEB}" in message
     assert "pip download" not in message
     with pytest.raises(NotMade):
         environment("onnxruntime-web", "1.30.0", offline=True)
@@ -221,6 +221,6 @@ def test_a_reproduction_runs_with_the_package_beside_it(tmp_path):
 
 
 def test_the_defects_of_the_native_build_are_listed_for_its_javascript_builds():
-    shown = {each["id"] for each in command("defects", "onnxruntime-web", "--format", "json").json["defects"]}
+    shown = {each["id"] for each in command("defects", "onnxruntime-web", "--json").json["defects"]}
     assert {"ORT-SAME-DILATION", "ORTWEB-SHAPE-MERGE"} <= shown
     assert "ORT-LOWEST-BLOCKED" not in shown

@@ -318,5 +318,5 @@ def _clause(
 def trace_schema() -> Mapping[str, Any]:
     """The JSON Schema of a trace."""
     (schema,), definitions = msgspec.json.schema_components([Trace], ref_template="#/$defs/{name}")
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "maxpool-check trace"}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "maxpool-check evidence trace"}
     return {**head, **schema, "$defs": definitions}

@@ -1,0 +1,283 @@
+"""A case explained: what it says, what the reference makes of it, its windows, and what is wrong with the outputs of a target."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.explaining.terms import policies_in_which_differ
+from maxpool_check.graphs.context import json_data
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.reporting.blocks import Block, Bullets, Heading, Lines, Paragraph, Span
+from maxpool_check.reporting.drawing import (
+    LEGEND,
+    coordinates,
+    core_coordinates,
+    described,
+    drawings,
+    oracle_drawing,
+)  # fmt: skip
+from maxpool_check.reporting.executions import ExecutionView, axis_lines
+from maxpool_check.reporting.findings import explained
+from maxpool_check.results.details import WrongShape
+from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.running.case_run import CaseRun, executions
+
+MOST_WINDOWS, MOST_CELLS = 3, 1024
+"""More windows, and larger tensors, are shown only on request."""
+
+_MOST_OF_SHAPES, _MOST_COLUMNS = 100, 20
+"""Larger tensors of the wrong shape are not drawn."""
+
+_TONES = {Verdict.CONFORMS: "good", Verdict.INCONSISTENT: "known"}
+_EXPECTED, _GOT = "by the document", "from the target"
+
+
+def heading(case: Case) -> Iterator[Block]:
+    """The id and title of a case, its document and attributes, and the nodes of a graph of several."""
+    policies = ", ".join(f"{point}: {interpretation}" for point, interpretation in case.policies.names().items())
+    settings = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+    yield Heading(2, f"{case.id}  {case.title}")
+    yield Paragraph(f"{case.specification.title}, {policies or 'nothing left open'}")
+    yield Paragraph(f"X {case.X.dtype.name}{list(case.X.shape)}, {settings}")
+    if case.erratum:
+        yield Paragraph(f"Erratum: {case.erratum.strip()}")
+    context, graph = case.context, case.graph
+    if context.is_alone:
+        return
+    tensors = [*graph.flow, *(graph.following if isinstance(case.resolved, Pooling) else ())]
+    names = [f"{tensor.dtype.name}{list(tensor.shape)}" for tensor in tensors]
+    width = max(map(len, context.lines()))
+    yield Paragraph(f"Graph in operator set {context.opset}:")
+    yield Lines(
+        [
+            f"{line:{width}} -> {names[number]}" if number < len(names) else line
+            for number, line in enumerate(context.lines())
+        ]
+    )
+    if context.before:
+        yield Paragraph("In drawings, X is the tensor that enters MaxPool, and Y the one behind it.")
+
+
+def reference(case: Case, at: Sequence[int] | None = None, *, everything: bool = False) -> Iterator[Block]:
+    """The outputs of the reference in each interpretation, and its windows: the one ``at`` a cell of Y, or the first, or all."""
+    if not isinstance(case.resolved, Pooling):
+        yield Paragraph(f"{case.specification.title} excludes it ({case.resolved.reason.value}): {case.resolved}")
+        return
+    oracle = case.oracle()
+    assert isinstance(oracle, GraphOracle)
+    if at is None:
+        yield Lines(list(_results(case, oracle, everything)))
+    every = list(np.ndindex(oracle.pooled.Y.shape))
+    cells = (
+        [core_coordinates(at, oracle.pooling.layout)]
+        if at is not None
+        else every
+        if everything
+        else every[:MOST_WINDOWS]
+    )
+    yield Paragraph(LEGEND if cells else "Y has no cell", tone="dim")
+    yield from (_window(oracle, cell) for cell in cells)
+    if len(every) > len(cells) and at is None:
+        more = f"{len(every) - len(cells)} more of {len(every)} windows"
+        yield Paragraph(f"{more}; --at CELL draws one of them, -v all")
+
+
+def _results(case: Case, first: GraphOracle, everything: bool) -> Iterator[str]:
+    """The lines of X, of the tensors of a graph, and of Y and Indices in each interpretation."""
+    layout = first.pooling.layout
+
+    def tensor(name: str, values: np.ndarray, layout: Layout = layout, missing: np.ndarray | None = None) -> list[str]:
+        if values.size <= MOST_CELLS or everything:
+            return described(name, values, layout, missing)
+        return [f"{name} {values.dtype.name}{list(values.shape)}", f"  {values.size} cells; -v shows them"]
+
+    yield from tensor("X", case.X.tensor())
+    if case.context.before:
+        yield from tensor("The tensor that enters MaxPool:", case.entering)
+    geometry = None
+    for oracle in first.alternatives:
+        if len(first.alternatives) > 1:
+            yield f"interpretation {policies_in_which_differ(oracle, first.alternatives)}:"
+        pooled = oracle.pooled.arranged(layout)
+        if oracle.pooling.geometry != geometry:
+            geometry = oracle.pooling.geometry
+            yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
+            yield from tensor("Y", pooled.Y, missing=pooled.undefined)
+        if oracle.pooling.indices and pooled.Indices is not None:
+            yield from tensor("Indices", pooled.Indices, missing=pooled.empty)
+    if first.moves:
+        yield from tensor("the output of the graph", first.output, Layout.CHANNELS_FIRST)
+
+
+def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
+    """The window of a cell of Y, drawn, and the result of the reference; ``at`` is N x C x D1 x ... x Dn."""
+    pooling, pooled = oracle.pooling, oracle.pooled
+    drawing = oracle_drawing(oracle, at)
+    number = int(oracle.choices[0][at])
+    if number >= 0:
+        chosen = pooling.layout.arranged([int(i) for i in np.unravel_index(number, oracle.core.shape)])
+        index = f", index {pooled.Indices[at]}" if pooling.indices and pooled.Indices is not None else ""
+        result = f"Y is {pooled.Y[at]}, from X{coordinates(chosen)}{index}"
+    elif pooled.undefined[at]:
+        result = "no cell of X is in the window: the document gives no result"
+    else:
+        result = f"no cell of X is in the window: Y is {pooled.Y[at]}, the value of the padding, and there is no index"
+    return Lines(["", f"Y{drawing.place}  {drawing.window}", *drawing.lines, result])
+
+
+def results(case_run: CaseRun) -> Iterator[Block]:
+    """The verdict on each variant of a case that was executed, with its wrong cells or shapes."""
+    case = case_run.case
+    for variant, execution in zip(case_run.judgements, executions(case_run), strict=True):
+        kinds = [DivergenceKind(kind) for kind in execution.kinds]
+        yield Paragraph(
+            [
+                Span(f"{variant.name}: ", strong=True),
+                Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad")),
+                f"  {', '.join(execution.kinds)}" if kinds else "",
+            ]
+        )
+        yield Bullets(
+            [
+                *([f"translation: {'; '.join(execution.translation)}"] if execution.translation else []),
+                *(f"{kind.value}: {DESCRIPTIONS[kind].sentence}" for kind in kinds),
+                *(f"{sentence}." for sentence in explained(execution.causes, execution.counts)),
+                *(
+                    f"interpretation of {each}: {' or '.join(names)}"
+                    for each, names in execution.interpretations.items()
+                ),
+            ]
+        )
+        outcome, oracle = case_run.results[variant].outcome, case_run.oracle
+        if execution.cells and isinstance(oracle, GraphOracle):
+            yield Paragraph(LEGEND, tone="dim")
+            yield from _wrong_cells(oracle, execution)
+        elif execution.shapes and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned):
+            yield Lines(list(wrong_shapes(oracle, case.specification.title, execution.shapes, outcome.outputs)))
+        elif execution.message:
+            yield Bullets([" ".join(execution.message.split())])
+
+
+def _wrong_cells(oracle: GraphOracle, execution: Execution) -> Iterator[Block]:
+    """The windows of the wrong cells, those of Y and Indices at one place together, with their values."""
+    layout = oracle.pooling.layout
+    for recorded in drawings(execution):
+        named = [core_coordinates(cell.got_cell, layout) for cell in recorded.cells if cell.got_cell is not None]
+        at = core_coordinates(recorded.at, layout)
+        # Of several interpretations, the one that the outputs were compared with.
+        drawn = [oracle_drawing(each, at, named) for each in oracle.alternatives if _has(each, at)]
+        drawing = next((each for each in drawn if each.window == recorded.window), drawn[0])
+        values = []
+        for cell in recorded.cells:
+            expected, got = cell.expected, cell.got
+            if cell.output == "Indices":
+                expected += f" = X{coordinates(cell.chosen)}" if cell.chosen is not None else ""
+                got += f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
+            values.append(f"{cell.output}: expected {expected}, got {got}  ({cell.kind})")
+        yield Lines(["", f"{drawing.place}  {drawing.window}", *(f"  {line}" for line in drawing.lines)])
+        yield Bullets(values)
+    if unlisted := ExecutionView(execution).unlisted:
+        yield Paragraph(unlisted)
+
+
+def _has(oracle: Oracle, at: tuple[int, ...]) -> bool:
+    return all(i < size for i, size in zip(at, oracle.pooled.Y.shape, strict=True))
+
+
+def wrong_shapes(
+    oracle: GraphOracle, document: str, shapes: Mapping[str, WrongShape], outputs: Mapping[str, np.ndarray]
+) -> Iterator[str]:
+    """The lines about outputs of the wrong shape: both shapes, the axes that differ, X, and Y of both sides."""
+    by_shape: dict[WrongShape, list[str]] = {}
+    for name, wrong in shapes.items():
+        by_shape.setdefault(wrong, []).append(name)
+    layout = oracle.pooling.layout
+    for wrong, names in by_shape.items():
+        yield f"Shape of {' and '.join(names)}:"
+        both = [[*map(str, shape)] for shape in (wrong.expected, wrong.got)]
+        width = max(len(size) for row in both for size in row) if len(both[0]) == len(both[1]) else 0
+        for label, row in zip((_EXPECTED, _GOT), both, strict=True):
+            yield f"  {label}  [{', '.join(size.rjust(width) for size in row)}]"
+        if wrong.axes:
+            spatial = len(both[0]) - (1 if layout is Layout.IMAGE else 2)
+            axes = layout.arranged(["N", "C", *(f"D{number + 1}" for number in range(spatial))])
+            marked = {axis.axis for axis in wrong.axes}
+            marks = "  ".join(("^" * width if name in marked else "").ljust(width) for name in axes)
+            yield f"  {'':{len(_EXPECTED)}}   {marks}".rstrip()
+    yield from axis_lines(shapes, document)
+    yield ""
+    yield from _drawn("X", oracle.X, layout)
+    if "Y" in shapes:
+        expected = shapes["Y"].expected
+        if oracle.moves:
+            Y = next(each.output for each in oracle.graphs if each.output.shape == expected)
+            yield from _drawn(f"Y {_EXPECTED}", Y, Layout.CHANNELS_FIRST)
+        else:
+            fitting = next(each for each in oracle.alternatives if each.shape == expected)
+            missing = layout.from_core(fitting.pooled.undefined)
+            yield from _drawn(f"Y {_EXPECTED}", fitting.outputs["Y"], layout, missing)
+        yield from _drawn(f"Y {_GOT}", outputs["Y"], layout)
+
+
+def _drawn(name: str, tensor: np.ndarray, layout: Layout, missing: np.ndarray | None = None) -> list[str]:
+    if tensor.size > _MOST_OF_SHAPES or max(tensor.shape, default=0) > _MOST_COLUMNS:
+        return [f"{name} {tensor.dtype.name}{list(tensor.shape)} is too large to draw"]
+    return described(name, tensor, layout, missing)
+
+
+def data(case: Case, runs: Sequence[CaseRun] = ()) -> dict[str, Any]:
+    """A case as a JSON document, with every cell of the reference's outputs, and its executions.
+
+    Values are text: JSON has no infinities, no NaN and no -0. A cell without a value is null. Of a graph of several nodes, ``Y`` and
+    ``Indices`` are those of its MaxPool.
+    """
+    document: dict[str, Any] = {"schema": "maxpool-check/reference/1", "case": case.id}
+    oracle = case.oracle()
+    if isinstance(oracle, GraphOracle):
+        pooling = oracle.pooling
+        first, *others = oracle.alternatives
+        document |= {"spec": case.spec, "dtype": case.X.dtype.name, **_outputs(first)}
+        if not case.context.is_alone:
+            document |= json_data(case.context)
+            for name, tensor in (("entering", oracle.X), ("output", oracle.output)):
+                document[name] = {
+                    "dtype": tensor.dtype.name,
+                    "shape": list(tensor.shape),
+                    "values": _values(tensor).tolist(),
+                }
+        document["policies"] = case.policies.names()
+        document["index_dtype"] = pooling.numbering.dtype if pooling.indices else None
+        document["alternatives"] = [_outputs(other) for other in others]
+    else:
+        document["refused"] = {"reason": oracle.reason.value, "clause": oracle.clause, "message": str(oracle)}
+    if runs:
+        document["executions"] = [msgspec.to_builtins(each) for run in runs for each in executions(run)]
+    return document
+
+
+def _values(tensor: np.ndarray) -> np.ndarray:
+    return np.array([str(value) for value in tensor.reshape(-1)], object).reshape(tensor.shape)
+
+
+def _outputs(oracle: Oracle) -> dict[str, Any]:
+    pooled = oracle.pooled.arranged(oracle.pooling.layout)
+    Y, indices = _values(pooled.Y), None
+    Y[pooled.undefined] = None
+    if oracle.pooling.indices and pooled.Indices is not None:
+        indices = pooled.Indices.astype(object)
+        indices[pooled.empty] = None
+    return {
+        "policies": oracle.pooling.policies.names(),
+        "shape": list(pooled.Y.shape),
+        "Y": Y.tolist(),
+        "Indices": None if indices is None else indices.tolist(),
+        "empty": pooled.empty.tolist(),
+    }

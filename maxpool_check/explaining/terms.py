@@ -1,0 +1,274 @@
+"""The words of reports, explained: kinds of divergence, clauses, and the documents, alone and side by side."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case, disagreements
+from maxpool_check.judging.examples import Example, example_of
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Heading,
+    Inline,
+    Lines,
+    Names,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+)
+from maxpool_check.reporting.drawing import described
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.clauses import Clause, clause_files, clauses_of, edition_name, editions
+from maxpool_check.specifications.specification import Specification
+from maxpool_check.words import plural
+
+TAG = "documents"
+"""The tag of the cases in which documents are compared: those with the same id test the same point."""
+
+_POINTS = {
+    "nan": ("A NaN in the window", "nan"),
+    "padding": ("The value of the padding", ""),
+    "tie": ("Several equal maxima", "tie"),
+    "index-base": ("What Indices count", ""),
+    "floor": ("Rounding down", ""),
+    "ceil": ("Rounding up", ""),
+    "ceil-in-padding": ("Rounding up, where the last window starts in the padding", "ceil_clip"),
+    "ceil-torch": ("Rounding up as PyTorch does", ""),
+    "valid-ceil": ("VALID, and rounding up", "valid_ceil"),
+    "same-upper": ("SAME, the odd cell at the end", ""),
+    "same-lower": ("SAME, the odd cell at the beginning", ""),
+    "same-stride": ("SAME, with a stride that makes the padding negative", "same_clamp"),
+    "large-pads": ("A padding as large as the kernel", "large_pads"),
+    "empty-window": ("A window without a cell of X", ""),
+    "window-larger": ("A window larger than the input", "zero_size"),
+}
+"""The headings of the points, in order, by the ids of their cases, each with the open point that it is about."""
+
+_COLUMNS = ("document", "interpretation", "shape", "Y", "Indices", "case")
+_COMPARED = (
+    "The reference computes every cell from the case that is named, in the document's own terms; a document without the notion "
+    "refuses it. '-' stands for what the document does not define: the index of a window without a cell of X, and its value where "
+    "the padding has none."
+)
+
+
+def kinds_listed(*, examples: bool) -> Iterator[Block]:
+    """All kinds by group: a line each, or each with its example."""
+    for group in KindGroup:
+        of_group = [kind for kind, about in DESCRIPTIONS.items() if about.group is group]
+        if examples:
+            blocks = [block for kind in of_group for block in kind_explained(kind)]
+        else:
+            blocks = [
+                Table(["", ""], [[Span(kind.value, code=True), DESCRIPTIONS[kind].sentence] for kind in of_group])
+            ]
+        yield Section(group.value, blocks)
+    yield Paragraph("maxpool-check explain KIND shows an example; -v all of them.")
+
+
+def kind_explained(kind: DivergenceKind) -> Iterator[Block]:
+    """One kind: the sentence, the clause, and the example in which the judge finds it."""
+    about = DESCRIPTIONS[kind]
+    yield Heading(3, Span(kind.value, code=True))
+    yield Paragraph(about.sentence)
+    yield Paragraph(f"Clause: {about.clause}.")
+    if about.hypothesis:
+        yield Paragraph(f"Found by computing with the mistake: the result equals {about.hypothesis} in every cell.")
+    yield Lines(_example(example_of(kind)), "Example")
+
+
+def _example(example: Example) -> list[str]:
+    """The input of an example, the expected outputs and the result."""
+    graph, outputs = example.graph, example.variant.outputs
+    settings = ", ".join(f"{name}={value}" for name, value in graph.attributes.items())
+    policies = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
+    lines = [f"{graph.document.name}, {example.variant.name}: {settings}{policies}", *described("X", graph.X)]
+    if not graph.context.is_alone:
+        lines += [f"Graph: {', '.join(['X', *graph.context.lines()])}"]
+    oracle = example.oracle
+    if isinstance(oracle, GraphOracle):
+        for name in outputs:
+            lines += described(f"Expected {name}", oracle.expected[name])
+    else:
+        lines.append(f"Expected: a refusal: {oracle.message}")
+    if example.base is not None:
+        base = example.variant.base.name if example.variant.variation else "indices"
+        for name in outputs:
+            lines += described(f"{name} of {base}", example.base[name])
+    return [*lines, *_actual(example)]
+
+
+def _actual(example: Example) -> list[str]:
+    match example.actual:
+        case Returned(outputs):
+            missing = [f"{name} missing" for name in example.variant.outputs if name not in outputs]
+            return [line for name, Y in outputs.items() for line in described(f"Actual {name}", Y)] + missing
+        case RefusedByTarget(status, message):
+            return [f"Actual: refused, {status}: {message}"]
+        case Crashed(how, _):
+            return [f"Actual: the process was {how}"]
+        case TimedOut(seconds):
+            return [f"Actual: no result within {seconds:g} s"]
+    return []
+
+
+def clause_explained(clause: Clause, cases: Iterable[Case]) -> Iterator[Block]:
+    """A clause: what it states and where, what it asks of a test, and those of the ``cases`` that are about it."""
+    yield Heading(2, Span(clause.id, code=True))
+    yield Paragraph(clause.states)
+    status: str = clause.status.value
+    status += f", by the policy {clause.policy}" if clause.policy else ""
+    status += f", erratum {clause.erratum}" if clause.erratum is not None else ""
+    status += f": {clause.reason}" if clause.reason else ""
+    facts = {
+        "documents": ", ".join(map(edition_name, clause.documents)),
+        "place": f"{clause.where}, {clause.anchor}" if clause.anchor else clause.where,
+        "kind": clause.kind.value,
+        "status": status,
+        "follows from": ", ".join(clause.origin),
+        "violated by": ", ".join(clause.violated_by),
+    }
+    yield Facts([(name, text) for name, text in facts.items() if text])
+    about = [case.id for case in cases if clause.id in case.covers]
+    yield Paragraph(
+        f"{plural(len(about), 'case')} {'is' if len(about) == 1 else 'are'} about it:"
+        if about
+        else "No case is about it."
+    )
+    yield Names(about)
+
+
+def document_explained(document: Specification, cases: Iterable[Case]) -> Iterator[Block]:
+    """A document: what it takes, what it leaves open, its results on the points in which documents differ, errata and clauses."""
+    edition = editions()[document.name]
+    yield Heading(2, f"{document.name}: {document.title}")
+    facts = {
+        "edition": ", ".join(filter(None, (edition_name(document.name), edition.title, edition.date, edition.source))),
+        "dtypes": ", ".join(document.dtypes),
+        "spatial axes": ", ".join(map(str, document.ranks)),
+        "layout": document.layout.value,
+        "outputs": "Y and Indices" if document.indices else "Y",
+        "attributes": ", ".join(
+            name if attribute.default is None else f"{name}={attribute.default}"
+            for name, attribute in document.attributes.items()
+        ),
+        "open points": ", ".join(f"{point}: {name}" for point, name in document.policies.names().items()),
+    }
+    yield Facts(list(facts.items()))
+    rows: list[list[Inline]] = [
+        [_POINTS.get(case.name, (case.name, ""))[0], *row[1:]]
+        for case in _in_order(case for case in cases if case.spec == document.name)
+        for row in _rows(case)
+    ]
+    if rows:
+        yield Section("Points in which documents differ", [Paragraph(_COMPARED), Table(["point", *_COLUMNS[1:]], rows)])
+    file = next(file for file in clause_files().values() if document.name in file.editions)
+    errata = [f"{each.number}, {each.where}: {each.printed} Correct: {each.correct}" for each in file.errata]
+    if errata:
+        yield Section("Errata", [Bullets(errata)])
+    rows = [[Span(each.id, code=True), each.status.value, each.states] for each in clauses_of(document.name)]
+    yield Section("Clauses", [Table(["clause", "status", "statement"], rows)])
+
+
+def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
+    """The documents compared on each point, and the cases that show a mistake of a document."""
+    cases = sorted(cases, key=lambda case: list(SPECIFICATIONS).index(case.spec))
+    yield Paragraph(_COMPARED)
+    points: dict[str, list[Case]] = defaultdict(list)
+    for case in _in_order(cases):
+        points[case.name].append(case)
+    for name, of_point in points.items():
+        table = Table(_COLUMNS, [row for case in of_point for row in _rows(case)])
+        yield Section(_POINTS.get(name, (name, ""))[0], [table])
+    yield Heading(2, "Errata")
+    yield Paragraph("Mistakes in the documents, with the computation that shows each.")
+    for case in cases:
+        if case.erratum:
+            yield Heading(3, [f"{case.specification.title}: ", Span(case.id, code=True)])
+            yield Paragraph(" ".join(case.erratum.split()))
+            computed = (
+                [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
+                if isinstance(case.resolved, Pooling)
+                else [f"refused as {case.resolved.reason.value}: {case.resolved}"]
+            )
+            yield Bullets([*computed, *disagreements(case)])
+
+
+def _in_order(cases: Iterable[Case]) -> list[Case]:
+    """The cases in which documents are compared, by point."""
+    order = list(_POINTS)
+    tagged = [case for case in cases if TAG in case.tags]
+    return sorted(tagged, key=lambda case: order.index(case.name) if case.name in order else len(order))
+
+
+def policies_in_which_differ(oracle: Oracle, oracles: Sequence[Oracle]) -> str:
+    """The policies of an oracle for the points in which the oracles differ: ``nan: ignored, tie: first``."""
+    every = [other.pooling.policies.names() for other in oracles]
+    names = oracle.pooling.policies.names()
+    return ", ".join(f"{point}: {names[point]}" for point in names if len({other[point] for other in every}) > 1)
+
+
+def _rows(case: Case) -> Iterator[list[Inline]]:
+    """Document, interpretation, shape, Y, Indices and case; interpretations with the same result share a row."""
+    title, policies, pooling = case.specification.title, case.policies.names(), case.resolved
+    name = Span(case.id, code=True)
+    if not isinstance(pooling, Pooling):
+        yield [title, "", "refused", f"{pooling.reason.value}: {pooling}", "", name]
+        return
+    results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    oracles = Oracle(case.X.tensor(), pooling).alternatives
+    for oracle in oracles:
+        # Without a NaN that matters there is a single result for all interpretations of NaN.
+        several = len(oracle.interpretations) > 1
+        for nan, pooled in zip(ALL_INTERPRETATIONS if several else (None,), oracle.interpretations, strict=True):
+            arranged = pooled.arranged(pooling.layout)
+            indices = arranged.Indices if pooling.indices else None
+            outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.undefined), _text(indices, arranged.empty))
+            label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
+            results[outputs].append(label)
+    point = _POINTS.get(case.name, ("", ""))[1]
+    fixed = f"{point}: {policies[point]}" if point in policies else ""
+    for outputs, labels in results.items():
+        yield [title, _combined(labels) if len(results) > 1 else fixed, *outputs, name]
+
+
+def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
+    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
+    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
+
+
+def _combined(labels: Sequence[str]) -> str:
+    """``nan: ignored`` and ``nan: as-neg-inf`` as ``nan: ignored, as-neg-inf``."""
+    names: dict[str, dict[str, None]] = defaultdict(dict)
+    for part in ", ".join(labels).split(", "):
+        point, _, interpretation = part.partition(": ")
+        if point:
+            names[point][interpretation] = None
+    return "; ".join(f"{point}: {', '.join(each)}" for point, each in names.items())
+
+
+def kind_data(kind: DivergenceKind) -> dict[str, str | None]:
+    """A kind as a member of a JSON document."""
+    about = DESCRIPTIONS[kind]
+    return {
+        "kind": kind.value, "group": about.group.value, "sentence": about.sentence, "clause": about.clause,
+        "hypothesis": about.hypothesis,
+    }  # fmt: skip
+
+
+def document_data(document: Specification) -> dict[str, object]:
+    """A document as a JSON document."""
+    return {
+        "document": document.name, "title": document.title, "edition": edition_name(document.name),
+        "dtypes": list(document.dtypes), "spatial": list(document.ranks), "attributes": list(document.attributes),
+        "policies": document.policies.names(), "clauses": [clause.id for clause in clauses_of(document.name)],
+    }  # fmt: skip
