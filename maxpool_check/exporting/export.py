@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,8 @@ MANIFEST, MANIFEST_SCHEMA = "manifest.json", "maxpool-check/export/1"
 MOST_CELLS = 2**17
 """The most cells of an X or Y that is exported, unless the user sets another limit: a file in text has to hold them."""
 
+TOOL = {"name": "maxpool-check", "version": maxpool_check.__version__}
+
 _MOST_BYTES = 2**28
 
 FLAGS: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("flags.yaml").read_bytes())
@@ -41,10 +43,10 @@ class NotFree(Exception):
 
 
 class LeftOutCase(NamedTuple):
-    """A case that is not exported, in all variants or (``variant``) in one, and why."""
+    """A case that is not exported, in all variants or in one (``variant``, otherwise empty), and why."""
 
     case: str
-    variant: str | None
+    variant: str
     why: str
 
 
@@ -59,15 +61,15 @@ class LeftOutCount(NamedTuple):
 class Export:
     """The files of an export by their paths, with ``/``.
 
-    ``cases`` says of each exported case, by id, its digest and where it is. ``documents`` are the names of their documents.
-    ``limits`` is what the form cannot hold or cannot check, for the manifest.
+    ``cases`` says of each exported case, by id, its digest, its document and where it is. ``limits`` is what the form cannot hold
+    or cannot check, for the manifest.
     """
 
     form: str
     files: Mapping[str, bytes]
     cases: Mapping[str, Mapping[str, Any]]
     left_out: Sequence[LeftOutCase]
-    documents: Sequence[str]
+    documents: Collection[str]
     limits: Mapping[str, Any]
 
     @property
@@ -76,31 +78,21 @@ class Export:
 
         Each case counts once: for the first of its reasons.
         """
-        first: dict[str, str] = {}
-        for each in self._sorted_left_out():
-            first.setdefault(each.case, each.why.partition(": ")[0])
+        first = {each.case: each.why.partition(": ")[0] for each in sorted(self.left_out, reverse=True)}
         whole = Counter(why for case, why in first.items() if case not in self.cases)
         partly = Counter(why for case, why in first.items() if case in self.cases)
-        order = sorted({*first.values()}, key=lambda why: (-whole[why], -partly[why], why))
+        order = sorted({*whole, *partly}, key=lambda why: (-whole[why], -partly[why], why))
         return {why: LeftOutCount(whole[why], partly[why]) for why in order}
-
-    def _sorted_left_out(self) -> list[LeftOutCase]:
-        return sorted(self.left_out, key=lambda each: (each.case, each.variant or "", each.why))
 
     def manifest(self) -> bytes:
         """The manifest: digests of every file and case, the versions, what was left out."""
+        left_out = [{key: value for key, value in each._asdict().items() if value} for each in sorted(self.left_out)]
         data = {
-            "schema": MANIFEST_SCHEMA,
-            "format": self.form,
-            "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
-            "documents": [document_data(name) for name in self.documents],
-            "limits": self.limits,
+            "schema": MANIFEST_SCHEMA, "format": self.form, "tool": TOOL,
+            "documents": [document_data(name) for name in sorted(self.documents)], "limits": self.limits,
             "files": {path: hashlib.sha256(content).hexdigest() for path, content in sorted(self.files.items())},
-            "cases": dict(sorted(self.cases.items())),
-            "left_out": [
-                {key: value for key, value in each._asdict().items() if value} for each in self._sorted_left_out()
-            ],
-        }
+            "cases": dict(sorted(self.cases.items())), "left_out": left_out,
+        }  # fmt: skip
         return (inert.dumps(data, indent=1) + "\n").encode()
 
 
@@ -126,34 +118,25 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
     """The flags of a test in order, by its right outputs."""
     X = case.X.tensor()
     holds = {
-        "FloatAttribute": _has_float(case.attributes),
-        "Graph": not case.context.is_alone,
-        "NoCells": not X.size,
+        "FloatAttribute": _has_float(case.attributes), "Graph": not case.context.is_alone, "NoCells": not X.size,
         "NaN": is_float(X.dtype) and bool((X != X).any()),
-    }
+    }  # fmt: skip
     if isinstance(oracle, Refused):
         holds |= {"NoMeaning": oracle.is_open, "Invalid": not oracle.is_open}
     else:
-        named_others = [(name, output.others) for result in results for name, output in result.outputs.items()]
-        cells = [(name, values) for name, others in named_others for values in others.values()]
-        no_ties = {OpenValue.ANY, OpenValue.NO_CELL}
+        outputs = [(name, output.others.values()) for result in results for name, output in result.outputs.items()]
+        of_Y, of_Indices = (
+            [each for key, cells in outputs for each in cells if key == name] for name in ("Y", "Indices")
+        )
+        values = [value for each in of_Y for value in each if not isinstance(value, OpenValue)]
+        has_tie = any({OpenValue.ANY, OpenValue.NO_CELL}.isdisjoint(each) for each in of_Indices)
         holds |= {
-            "MayBeRefused": bool(oracle.pooling.refusable),
-            "LargePads": oracle.pooling.has_large_pads,
+            "MayBeRefused": bool(oracle.pooling.refusable), "LargePads": oracle.pooling.has_large_pads,
             "UndefinedCells": any(each.has_undefined for each in oracle.alternatives),
-            "EmptyWindow": any(each.has_empty for each in oracle.alternatives),
-            "OpenWindows": len(results) > 1,
-            "OpenNaN": oracle.nan_is_open,
-            "IndexOfNaN": any(OpenValue.NO_CELL in values for _, values in cells),
-            "OpenZeroSign": any(
-                not isinstance(value, OpenValue) and value == 0
-                for name, values in cells
-                if name == "Y"
-                for value in values
-            ),
-            "OpenTie": not oracle.nan_is_open
-            and any(no_ties.isdisjoint(values) for name, values in cells if name == "Indices"),
-        }
+            "EmptyWindow": any(each.has_empty for each in oracle.alternatives), "OpenWindows": len(results) > 1,
+            "OpenNaN": oracle.nan_is_open, "IndexOfNaN": any(OpenValue.NO_CELL in each for each in of_Indices),
+            "OpenZeroSign": any(value == 0 for value in values), "OpenTie": has_tie and not oracle.nan_is_open,
+        }  # fmt: skip
     return [flag for flag in FLAGS if holds.get(flag)]
 
 
@@ -180,16 +163,17 @@ def check_folder(folder: Path, inputs: Iterable[Path]) -> list[Path]:
         return []
     try:
         manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
-        digests = dict(manifest["files"]) if manifest["schema"] == MANIFEST_SCHEMA else None
+        digests = {**manifest["files"], MANIFEST: None}
+        is_export = manifest["schema"] == MANIFEST_SCHEMA
     except (OSError, ValueError, KeyError, TypeError):
-        digests = None
-    if digests is None:
+        is_export = False
+    if not is_export:
         raise NotFree(f"{folder} is not empty and is no export of maxpool-check; name a new folder")
-    for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*")) if entry.name != MANIFEST):
-        digest = digests.get(file.relative_to(folder).as_posix())
-        if digest is None and (not file.is_dir() or file.is_symlink()):
+    for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*"))):
+        name = file.relative_to(folder).as_posix()
+        if name not in digests and (not file.is_dir() or file.is_symlink()):
             raise NotFree(f"{file} is not of the export in {folder}; move it, or name a new folder")
-        if digest is not None and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        if digests.get(name) and hashlib.sha256(file.read_bytes()).hexdigest() != digests[name]:
             raise NotFree(f"{file} was changed after it was exported; move it, or name a new folder")
     return entries
 

@@ -86,40 +86,42 @@ def files_of_test(
 
 def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
     """A test for each case and variant that an ONNX model and one answer mean; the others are left out with the reason."""
-    names = safe_names([_key(case, variant) for case in cases for variant in _VARIANTS if variant in case.variants()])
+    keys = {
+        (case.id, each): f"{case.id} {'' if each == WITH_INDICES or len(case.outputs) == 1 else each.name}"
+        for case in cases
+        for each in _VARIANTS
+        if each in case.variants()
+    }
+    names = safe_names(list(keys.values()))
     files: dict[str, bytes] = {}
     exported: dict[str, dict[str, object]] = {}
     left_out: list[LeftOutCase] = []
-    tests_of: dict[str, list[str]] = {limit: [] for limit in (_EITHER_ZERO, *_LIMITS)}
+    limits: dict[str, list[str]] = {limit: [] for limit in (_EITHER_ZERO, *_LIMITS)}
     for case in cases:
         try:
-            if reason := too_large(case, most_cells):
-                raise _NotHeld(reason)
-            oracle, results = _right(case)
-        except _NotHeld as reason:
-            left_out.append(LeftOutCase(case.id, None, str(reason)))
+            oracle, results = _right(case, most_cells)
+        except (_NotHeld, NotListed) as reason:
+            left_out.append(LeftOutCase(case.id, "", str(reason)))
             continue
         own: dict[str, str] = {}
         for each in planned_models(case):
             try:
-                if each.not_executed is not None:
-                    raise _NotHeld(f"no ONNX model means the same: {each.not_executed.why}")
-                test, limits = _test(each.parts[0], results)
+                test, own_limits = _test(each, results)
             except _NotHeld as reason:
                 left_out.append(LeftOutCase(case.id, each.variant.name, str(reason)))
                 continue
-            own[each.variant.name] = name = f"test_{names[_key(case, each.variant)]}"
+            own[each.variant.name] = name = f"test_{names[keys[case.id, each.variant]]}"
             files |= {f"{name}/{path}": content for path, content in test.items()}
-            for limit in limits:
-                tests_of[limit].append(name)
+            for limit in own_limits:
+                limits[limit].append(name)
             request = each.parts[0].request
         if own:
             exported[case.id] = {
                 "sha256": case.sha256, "document": case.spec, "dtype": request.X.dtype.name, **_about(request.model),
                 "flags": flags(case, oracle, results), "tests": own,
             }  # fmt: skip
-    documents = sorted({case.spec for case in cases if case.id in exported})
-    export = Export(FORM, files, exported, left_out, documents, tests_of)
+    documents = {case.spec for case in cases if case.id in exported}
+    export = Export(FORM, files, exported, left_out, documents, limits)
     files["LIMITS.md"] = _limits_page(export).encode()
     return export
 
@@ -150,32 +152,28 @@ def safe_names(ids: Sequence[str]) -> dict[str, str]:
     return plain
 
 
-def _key(case: Case, variant: Variant) -> str:
-    return f"{case.id} {'' if variant == WITH_INDICES or len(case.outputs) == 1 else variant.name}"
-
-
-def _right(case: Case) -> tuple[Oracle, list[AcceptedResult]]:
-    """What judges a case, and its right outputs. Raises :class:`_NotHeld` if it may be refused, or must be."""
+def _right(case: Case, most_cells: int) -> tuple[Oracle, list[AcceptedResult]]:
+    """What judges a case, and its right outputs. Raises :class:`_NotHeld` or ``NotListed`` if there are none to compare with."""
+    if reason := too_large(case, most_cells):
+        raise _NotHeld(reason)
     oracle = case.oracle()
     if isinstance(oracle, Refused):
         raise _NotHeld("the graph has no meaning" if oracle.is_open else "the graph must be refused")
     if oracle.pooling.refusable:
         raise _NotHeld("the graph may be refused")
-    try:
-        return oracle, accepted_results(oracle)
-    except NotListed as error:
-        raise _NotHeld(str(error)) from error
+    return oracle, accepted_results(oracle)
 
 
-def _test(planned: PlannedRequest, results: Sequence[AcceptedResult]) -> tuple[dict[str, bytes], list[str]]:
+def _test(planned: VariantPlan, results: Sequence[AcceptedResult]) -> tuple[dict[str, bytes], set[str]]:
     """The files of a test, and the limits that concern it. Raises :class:`_NotHeld`."""
-    request, outputs, limits = planned.request, {}, set()
-    for name in request.outputs:
+    if planned.not_executed is not None:
+        raise _NotHeld(f"no ONNX model means the same: {planned.not_executed.why}")
+    part, outputs, limits = planned.parts[0], {}, set()
+    for name in part.request.outputs:
         zeros = _either_zero([result.outputs[name] for result in results])
-        outputs[name] = arranged(planned, name, results[0].outputs[name].tensor)
-        limits |= set(_limits_of(name, outputs[name], request.X, zeros))
-    files = files_of_test(request.model, request.inputs, outputs)
-    return {**files, "data.json": _EXACTLY}, sorted(limits)
+        outputs[name] = arranged(part, name, results[0].outputs[name].tensor)
+        limits |= set(_limits_of(name, outputs[name], part.request.X, zeros))
+    return {**files_of_test(part.request.model, part.request.inputs, outputs), "data.json": _EXACTLY}, limits
 
 
 def _either_zero(outputs: Sequence[AcceptedOutput]) -> np.ndarray:
@@ -184,8 +182,9 @@ def _either_zero(outputs: Sequence[AcceptedOutput]) -> np.ndarray:
     Raises :class:`_NotHeld` if there are answers that a runner tells apart: by more than a zero's sign, or the bits of a NaN.
     """
     first = outputs[0].tensor
-    if any(each.tensor.shape != first.shape or not _is_equal(each.tensor, first).all() for each in outputs):
-        raise _NotHeld("several outputs are right: the document leaves the windows open")
+    for each in outputs:
+        if each.tensor.shape != first.shape or not (same(each.tensor, first) | (each.tensor == first)).all():
+            raise _NotHeld("several outputs are right: the document leaves the windows open")
     either = np.zeros(first.size, bool)
     for each in outputs:
         for at, values in each.others.items():
@@ -200,10 +199,6 @@ def _either_zero(outputs: Sequence[AcceptedOutput]) -> np.ndarray:
     return either[(first.reshape(-1) == 0) & is_float(first.dtype)]
 
 
-def _is_equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return same(a, b) | (a == b)
-
-
 def _limits_of(name: str, output: np.ndarray, X: np.ndarray, zeros: np.ndarray) -> Iterator[str]:
     """The limits that concern an expected output; ``zeros``: for each of its zeros, whether the other sign is right, too."""
     if zeros.any():
@@ -216,16 +211,14 @@ def _limits_of(name: str, output: np.ndarray, X: np.ndarray, zeros: np.ndarray) 
         return
     if output.dtype.name == "bfloat16":
         yield "bfloat16"
-    # Another value of the output, or of X if it has its type, within the usual tolerance.
+    # Another value of the output, or of X if it has its type, within the usual tolerance of one.
     with np.errstate(all="ignore"):
-        values = [output.reshape(-1), *([X.reshape(-1)] if X.dtype == output.dtype else [])]
-        expected, others = (np.unique(each.astype(np.float64)) for each in (output, np.concatenate(values)))
-        expected, others = expected[np.isfinite(expected)], others[np.isfinite(others)]
-        at = np.searchsorted(others, expected)
-        tolerance = _ABSOLUTE + _RELATIVE * np.abs(expected)
-        below = (at > 0) & (expected - others[np.maximum(at - 1, 0)] <= tolerance)
-        above = (at < others.size - 1) & (others[np.minimum(at + 1, others.size - 1)] - expected <= tolerance)
-    if (below | above).any():
+        own = output.reshape(-1).astype(np.float64)
+        values = np.unique(np.concatenate([own, X.reshape(-1).astype(np.float64)]) if X.dtype == output.dtype else own)
+        values = values[np.isfinite(values)]
+        gaps = np.concatenate([[np.inf], np.diff(values), [np.inf]])
+        is_near = np.minimum(gaps[1:], gaps[:-1])[: values.size] <= _ABSOLUTE + _RELATIVE * np.abs(values)
+    if is_near[np.isin(values, own)].any():
         yield "value_with_usual_tolerance"
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.schema import GRAPH, read_schema
-from maxpool_check.exporting.export import FLAGS, Export, LeftOutCase, document_data, flags, too_large
+from maxpool_check.exporting.export import FLAGS, TOOL, Export, LeftOutCase, document_data, flags, too_large
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
 from maxpool_check.reference.dtypes import NAMES, is_float
 from maxpool_check.specifications.specification import Refused
@@ -39,8 +38,7 @@ NOT_HELD = (
 
 def vector_file_schema() -> Any:
     """The published schema of a file."""
-    nodes = GRAPH["properties"]["nodes"]
-    file = Path(__file__).with_name("vectors.schema.json")
+    file, nodes = Path(__file__).with_name("vectors.schema.json"), GRAPH["properties"]["nodes"]
     return read_schema(file, all_dtypes=[*NAMES, "bool"], graph=GRAPH, nodes=nodes)
 
 
@@ -56,12 +54,12 @@ def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
         try:
             test = vector(case, most_cells)
         except NotListed as error:
-            left_out.append(LeftOutCase(case.id, None, str(error)))
+            left_out.append(LeftOutCase(case.id, "", str(error)))
             continue
         groups.setdefault(case.spec, {}).setdefault(_text(case.policies.names()), []).append(test)
         exported[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
     files = {f"{spec}.json": _file(spec, groups[spec]).encode() for spec in sorted(groups)}
-    return Export(FORMAT, files, exported, left_out, sorted(groups), {"not_held": list(NOT_HELD)})
+    return Export(FORMAT, files, exported, left_out, groups, {"not_held": list(NOT_HELD)})
 
 
 def _text(value: object) -> str:
@@ -73,12 +71,9 @@ def _file(spec: str, groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     tests = list(itertools.chain(*groups.values()))
     used = {flag for test in tests for flag in test["flags"]}
     header = {
-        "schema": SCHEMA,
-        "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
-        "document": document_data(spec),
-        "numberOfTests": len(tests),
+        "schema": SCHEMA, "tool": TOOL, "document": document_data(spec), "numberOfTests": len(tests),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
-    }
+    }  # fmt: skip
     beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
     written = [
         f'{{"policies":{policies},"tests":[\n' + ",\n".join(map(_text, each)) + "\n]}"

@@ -7,8 +7,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, planned_models
@@ -23,23 +23,17 @@ from maxpool_check.targets import environments, npm_environments
 from maxpool_check.targets.launching import without_stack_frames
 from maxpool_check.targets.session import TargetSession
 
-SECONDS = 300.0
-"""How long a script may take, in seconds, besides the time limit of the target."""
-
 _FILES = {
     "repro.py", "model.onnx", "smallest.onnx", "other.onnx", "expected.npz", "test_data_set_0", "case.yaml", "ISSUE.md",
     "__pycache__", "run.mjs", "node_modules", "package.json", "package-lock.json",
 }  # fmt: skip
-
-_COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 
 class NotReproduced(RuntimeError):
     """The script, in a clean environment, does not show the fault."""
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """A script that was run: what it printed to stdout and to stderr, without stack frames, and where it ran, in words."""
 
     stdout: str
@@ -47,8 +41,7 @@ class Trial:
     environment: str
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """The files, by their names in the folder, the title of the issue, and the trial of the script."""
 
     files: list[str]
@@ -60,8 +53,7 @@ def is_free(folder: Path) -> bool:
     """Whether a reproduction may be written there: the folder is new, empty, or holds a reproduction and nothing else."""
     if not folder.is_dir():
         return not folder.exists()
-    names = {path.name for path in folder.iterdir()}
-    script = folder / "repro.py"
+    names, script = {path.name for path in folder.iterdir()}, folder / "repro.py"
     text = script.read_text(encoding="utf-8", errors="replace") if script.is_file() else ""
     others = [name for name in names - _FILES if f"from {name.removesuffix('.py')} import" not in text]
     return not names or (MARK in text and not others)
@@ -97,13 +89,20 @@ def write(
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_bytes(content)
         shutil.copytree(new, tried)
-        trial = try_script(tried, script, seconds if reproduced.dies else 0)
+        trial = try_script(tried, script, seconds if reproduced.ends else 0)
         # With what the runtime warns of, but without colors and the folders of this machine.
         printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
-        output = _COLORS.sub("", printed).replace(f"{tried}{os.sep}", "")
+        output = re.sub("\x1b\\[[0-9;]*m", "", printed).replace(f"{tried}{os.sep}", "")
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
-        _move(new, folder, Path(partial) / "old")
+        # The old folder stays if the new one cannot take its place.
+        old = folder.rename(Path(partial) / "old") if folder.exists() else None
+        try:
+            new.rename(folder)
+        except OSError:
+            if old is not None:
+                old.rename(folder)
+            raise
     return Written(sorted([*files, "ISSUE.md"]), title, trial)
 
 
@@ -126,24 +125,12 @@ def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
     )
 
 
-def _move(new: Path, folder: Path, old: Path) -> None:
-    """Put a folder in the place of another, which stays if that fails."""
-    if folder.exists():
-        folder.rename(old)
-    try:
-        new.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        raise
-
-
 def try_script(folder: Path, script: Script, seconds: float) -> Trial:
     """Run ``repro.py`` of a folder with its requirements and nothing else, before anybody else does.
 
     Raises :class:`NotReproduced`, and ``CannotMake``.
     """
-    runtime, seconds = script.runtime, SECONDS + seconds
+    runtime, seconds = script.runtime, 300.0 + seconds
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
     python, tried_with = sys.executable, "the environment of maxpool-check"

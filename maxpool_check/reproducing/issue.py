@@ -4,17 +4,15 @@ import platform
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx.printer
-import yaml
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
 from maxpool_check.reporting.markup import bullets, clipped, escaped, fenced, joined, table
+from maxpool_check.reproducing import runtimes
 from maxpool_check.reproducing.expectation import ExpectedOutput, is_signed
 from maxpool_check.reproducing.others import DefectNote, OtherAnswer, words
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
@@ -36,20 +34,13 @@ _MOST_LINES = 40
 """The most lines of a model."""
 
 
-@cache
-def _forms() -> dict[str, Any]:
-    path = Path(__file__).with_name("forms.yaml")
-    return dict(yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-
-
 def _form_of(profile: TargetProfile) -> dict[str, Any]:
     """The form of the project that a defect of a target is reported to."""
-    name, forms = profile.name, _forms()
-    if name.tool is not None:
-        return dict(forms["tools"][name.tool.name])
+    name, forms = profile.name, runtimes.table("forms")
     if not name.is_released:
         return {"name": profile.description.name, "sections": forms["plain"]}
-    return dict(forms["forms"][RUNTIMES[name.runtime].adapter.partition(".")[0]])
+    adapter = RUNTIMES[name.runtime].adapter.partition(".")[0]
+    return dict(forms["tools"][name.tool.name] if name.tool is not None else forms["forms"][adapter])
 
 
 def issue(

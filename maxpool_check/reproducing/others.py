@@ -1,10 +1,9 @@
 """What is said of a defect besides its reproduction: its entry in a catalogue, and what other runtimes return."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
-
-import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.reporting.markup import short
@@ -18,9 +17,6 @@ from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
-
-_MOST_CELLS = 12
-"""The most cells of an output that are shown on a line."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +52,9 @@ def installed(besides: TargetDescription) -> list[TargetName]:
     """The installed runtimes that compute outputs, but the one that the reproduction is of."""
     names = []
     for name, runtime in RUNTIMES.items():
-        try:
-            version = metadata.version(runtime.distribution)
-        except metadata.PackageNotFoundError:
-            continue
-        if runtime.computes and (runtime.distribution, version) != (besides.distribution, besides.version):
-            names.append(parse(name))
+        with suppress(metadata.PackageNotFoundError):
+            own = runtime.distribution, metadata.version(runtime.distribution)
+            names += [parse(name)] if runtime.computes and own != (besides.distribution, besides.version) else []
     return names
 
 
@@ -95,7 +88,8 @@ def words(outcome: Outcome, variant: Variant) -> str:
     """An outcome on one line."""
     match outcome:
         case Returned(outputs):
-            return "; ".join(f"{name} = {_flat(outputs[name])}" for name in variant.outputs if name in outputs)
+            shown = {name: outputs[name] for name in variant.outputs if name in outputs}
+            return "; ".join(f"{name} = {short(str(value.tolist()), 120)}" for name, value in shown.items())
         case Inferred(inferred):
             return "; ".join(f"{name} = {output}" for name, output in inferred.items())
         case Accepted():
@@ -108,11 +102,3 @@ def words(outcome: Outcome, variant: Variant) -> str:
             return f"no result within {seconds:g} s"
         case _:
             return "not executed"
-
-
-def _flat(tensor: np.ndarray) -> str:
-    """The values of a small tensor on one line; the shape of a large one."""
-    if tensor.size > _MOST_CELLS:
-        return f"{tensor.dtype.name}{list(tensor.shape)}"
-    values = ", ".join(map(str, tensor.reshape(-1))) or "no values"
-    return f"{values} (shape {list(tensor.shape)})"

@@ -9,7 +9,7 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout, from_whole_tensor
-from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.outcomes import Crashed, Outcome, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
@@ -78,9 +78,9 @@ class Reproduced:
         return self.oracle.pooling.refusable if isinstance(self.oracle, Oracle) else None
 
     @property
-    def dies(self) -> bool:
-        """Whether the target's process dies, or hangs."""
-        return DivergenceKind.CRASH in self.kinds or DivergenceKind.TIMEOUT in self.kinds
+    def ends(self) -> str:
+        """How the target's process ends that returns nothing: ``crash`` or ``hang``; empty otherwise."""
+        return {Crashed: "crash", TimedOut: "hang"}.get(type(self.outcome), "")
 
     @property
     def fault(self) -> Fault:

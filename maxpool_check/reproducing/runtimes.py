@@ -12,7 +12,6 @@ import yaml
 
 from maxpool_check.reporting import markup
 from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
-from maxpool_check.results.outcomes import Crashed, TimedOut
 from maxpool_check.results.variants import Variation
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
@@ -25,9 +24,6 @@ TEMPLATES = jinja2.Environment(
 )  # fmt: skip
 TEMPLATES.filters |= {name: getattr(markup, name) for name in ("escaped", "code", "fenced", "link", "table")}
 """Templates of Python and Markdown; what is foreign in Markdown goes through a filter, Python is made inert as a whole."""
-
-LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
-"""The levels of graph optimization of ONNX Runtime that all its releases have."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +64,22 @@ class ScriptRuntime:
 
 
 @cache
-def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    path = Path(__file__).with_name("runtimes.yaml")
-    return dict(yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+def table(name: str) -> dict[str, Any]:
+    """The tables of a file: ``runtimes`` or ``forms``."""
+    content = Path(__file__).with_name(f"{name}.yaml").read_bytes()
+    return dict(yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def variation_of(variation: Variation | None) -> Mapping[str, Any]:
     """The row of a variation, or of Y alone beside Y and Indices."""
-    return _table()["variations"]["outputs" if variation is None else variation.name]
+    return dict(table("runtimes")["variations"]["outputs" if variation is None else variation.name])
 
 
 def title_of(runtime: str) -> str:
     """How people call a runtime that is tested by its name in a target."""
     adapter = RUNTIMES[runtime].adapter
     is_first = next(name for name, row in RUNTIMES.items() if row.adapter == adapter) == runtime
-    return str(_table()["runtimes"][adapter]["title"]) if is_first else runtime
-
-
-def ends_of(reproduced: Reproduced) -> str:
-    """How the target's process ends that returns nothing: ``crash`` or ``hang``; empty otherwise."""
-    return {Crashed: "crash", TimedOut: "hang"}.get(type(reproduced.outcome), "")
+    return str(table("runtimes")["runtimes"][adapter]["title"]) if is_first else runtime
 
 
 def runtime_of(
@@ -101,17 +93,17 @@ def runtime_of(
     """
     name, target, X = profile.name, profile.description, reproduced.request.X
     if name.is_released:
-        row = _table()["runtimes"][RUNTIMES[name.runtime].adapter]
+        row = table("runtimes")["runtimes"][RUNTIMES[name.runtime].adapter]
     elif reproduced.is_graph:
         raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
     else:
-        row = _table()["kernels"]["function" if name.function is not None else "program"]
+        row = table("runtimes")["kernels"]["function" if name.function is not None else "program"]
     kernel, known_of_kernel = _kernel(reproduced, profile)
     is_taken = parameter.partition("=")[0] in row.get("takes", ())
     known = {
         "target": target, "options": {key: value for key, value in name.options.items() if key != "python"},
         "outputs": outputs, "has_indices": len(outputs) > 1, "is_graph": reproduced.is_graph, "seconds": f"{seconds:g}",
-        "X": X, "axes": max(X.ndim - 2, 0), "ends": ends_of(reproduced), "kernel": known_of_kernel,
+        "X": X, "axes": max(X.ndim - 2, 0), "ends": reproduced.ends, "kernel": known_of_kernel,
         "parameter": parameter.partition("=")[0] if is_taken else "",
     }  # fmt: skip
     runtime = _filled(row, known)
@@ -143,7 +135,7 @@ def tool_of(profile: TargetProfile) -> ScriptRuntime | None:
             f"no script can be written for {profile.name}: it needs ONNX Runtime {target.version} and {runs_on} in "
             "one environment; name the same version of both"
         )
-    filled = _filled(_table()["tools"][tool.name], {"options": tool.options})
+    filled = _filled(table("runtimes")["tools"][tool.name], {"options": tool.options})
     # Some releases install the ONNX Runtime that they need themselves, if it is missing.
     used = {each: target.session_options.get(f"tool_{each}") for each in ("onnx", "onnx-ir", "onnxruntime")}
     own = [f"{each}=={number}" for each, number in {**used, target.distribution: target.version}.items() if number]

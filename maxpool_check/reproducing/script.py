@@ -16,15 +16,8 @@ from maxpool_check import inert
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.reproducing import runtimes
-from maxpool_check.reproducing.expectation import (
-    Expected,
-    data_of,
-    differing_output,
-    expected_outputs,
-    is_signed,
-    needs_list,
-)
+from maxpool_check.reproducing import expectation, runtimes
+from maxpool_check.reproducing.expectation import Expected
 from maxpool_check.reproducing.reproduced import CannotWrite, Fault, Reproduced
 from maxpool_check.reproducing.runtimes import ScriptRuntime
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, LEVELS
@@ -52,7 +45,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     Raises :class:`CannotWrite`.
     """
     fault, variation, outputs = reproduced.fault, reproduced.variant.variation, reproduced.request.outputs
-    tool, expected, other = runtimes.tool_of(profile), expected_outputs(reproduced), None
+    tool, expected, other = runtimes.tool_of(profile), expectation.expected_outputs(reproduced), None
     parameter = _parameter(reproduced, has_tool=tool is not None)
     if fault is Fault.INCONSISTENT and variation is None:
         alone, outputs = (each.outputs for each in reproduced.pair)
@@ -62,7 +55,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     compares_dtypes = DivergenceKind.DTYPE in reproduced.kinds
     if compares_dtypes and not reproduced.target.computes:
         raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
-    name = differing_output(reproduced)
+    name = expectation.differing_output(reproduced)
     if fault is Fault.INCONSISTENT and name != "Y" and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
         raise CannotWrite(f"no script can be written for Indices that differ {variation.sentence}")
     is_at_every_level = (
@@ -77,10 +70,10 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "requirements": requirements, "install": shlex.join(requirements), "seconds": f"{seconds:g}",
         "python": ".".join((platform.python_version() if python == "-" else python).split(".")[:2]),
         "attributes": pprint.pformat(dict(reproduced.request.attributes), width=104, sort_dicts=False),
-        "other": other if other is not None and other.run != runtime.run else None, "ends": runtimes.ends_of(reproduced),
+        "other": other if other is not None and other.run != runtime.run else None, "ends": reproduced.ends,
         "models": [name.removesuffix(".onnx") for name in files], "has_control": has_control,
-        "levels": runtimes.LEVELS if is_at_every_level else (), "compares_dtypes": compares_dtypes,
-        "is_listed": needs_list(reproduced, expected), "is_signed": is_signed(reproduced),
+        "levels": runtimes.table("runtimes")["levels"] if is_at_every_level else (), "compares_dtypes": compares_dtypes,
+        "is_listed": expectation.needs_list(reproduced, expected), "is_signed": expectation.is_signed(reproduced),
         "refusal": textwrap.wrap(f"The graph must be refused: {' '.join(str(reproduced.oracle).split())}", 114),
         "variation": variation.name if variation is not None else "outputs", "row": runtimes.variation_of(variation),
         "pair": ["model" if reproduced.request_of(each).model == reproduced.request.model else "other" for each in reproduced.pair]
@@ -90,7 +83,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     text = inert.block(runtimes.TEMPLATES.get_template("repro.py.j2").render(known)).rstrip() + "\n"
     compile(text, "repro.py", "exec")
     data = io.BytesIO()
-    arrays: dict[str, Any] = dict(data_of(reproduced, expected))
+    arrays: dict[str, Any] = dict(expectation.data_of(reproduced, expected))
     np.savez_compressed(data, **arrays)
     return Script(text, {**files, "expected.npz": data.getvalue()}, runtime, tool, requirements, expected)
 

@@ -13,6 +13,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import escaped
 from maxpool_check.reproducing.expectation import expected_outputs
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.reproducing.runtimes import table
 from maxpool_check.results.outcomes import Crashed, Inferred, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
@@ -21,29 +22,8 @@ from maxpool_check.specifications.specification import Refused, Specification
 from maxpool_check.targets.name import ToolName
 from maxpool_check.targets.target import TargetProfile
 
-_USUAL = (
-    ("auto_pad", "NOTSET"), ("auto_pad", "explicit"), ("ceil_mode", 0), ("storage_order", 0), ("rounding_type", "floor"),
-    ("index_element_type", "i64"), ("axis", 0),
-)  # fmt: skip
-"""Attributes that a title need not have."""
-
 _MOST_CHARACTERS = 70
 """The most characters of a runtime's message in a title."""
-
-_ADDRESSES = {
-    "onnx": "https://onnx.ai/onnx/operators/onnx__MaxPool.html#maxpool-{version}",
-    "openvino": "https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/"
-    "max-pool-{version}.html",
-    "sonnx": "https://github.com/onnx/working-groups/blob/main/safety-related-profile/sonnx/ops/spec/informal/maxpool/maxpool.md",
-    "xmos": "https://github.com/xmos/lib_nn",
-}
-"""Where the documents of a family can be read; others have no page of their own."""
-
-_FUNCTIONS = {
-    "torch": "torch.nn.functional.max_pool{axes}d", "jax": "jax.lax.reduce_window", "tensorflow": "tf.nn.max_pool{argmax}",
-    "tflite": "MAX_POOL_2D", "ncnn": "Pooling{dimensions}",
-}  # fmt: skip
-"""The functions that frameworks have in place of MaxPool, by the language of their requests."""
 
 
 def title_of(reproduced: Reproduced, tool: ToolName | None = None) -> str:
@@ -51,7 +31,7 @@ def title_of(reproduced: Reproduced, tool: ToolName | None = None) -> str:
     effect, operator, condition = _effect(reproduced), operator_of(reproduced), condition_of(reproduced)
     if tool is not None:
         return f"{tool.name} changes what {operator} computes: {effect[0].lower()}{effect[1:]}"
-    if reproduced.dies or reproduced.fault in (Fault.NOT_REFUSED, Fault.REFUSED):
+    if reproduced.ends or reproduced.fault in (Fault.NOT_REFUSED, Fault.REFUSED):
         return f"{operator}{f' ({condition})' if condition else ''} {effect}"
     return f"{operator}: {effect}"
 
@@ -61,15 +41,15 @@ def condition_of(reproduced: Reproduced) -> str:
     oracle, attributes = reproduced.oracle, reproduced.request.attributes
     if isinstance(oracle, Refused) and oracle.attribute is not None and oracle.attribute in attributes:
         return f"{oracle.attribute}={attributes[oracle.attribute]!r}"
-    shown = [f"{name}={value!r}" for name, value in attributes.items() if not _is_usual(name, value)]
+    # A title need not have those that have the value of most models.
+    usual = {"stride": 1, "dilation": 1, "pad": 0}
+    shown = []
+    for name, value in attributes.items():
+        number = next((number for start, number in usual.items() if name.startswith(start)), None)
+        is_usual = isinstance(value, (list, tuple)) and number is not None and bool((np.asarray(value) == number).all())
+        if not is_usual and value not in table("forms")["usual"].get(name, ()):
+            shown.append(f"{name}={value!r}")
     return ", ".join([reproduced.case_run.case.entering.dtype.name, *shown])
-
-
-def _is_usual(name: str, value: object) -> bool:
-    """Whether an attribute has the value that it has in most models."""
-    if isinstance(value, (list, tuple)) and name.startswith(("stride", "dilation", "pad")):
-        return bool((np.asarray(value) == (0 if name.startswith("pad") else 1)).all())
-    return (name, value) in _USUAL
 
 
 def operator_of(reproduced: Reproduced) -> str:
@@ -77,7 +57,7 @@ def operator_of(reproduced: Reproduced) -> str:
     if reproduced.is_graph:
         return " + ".join(reproduced.case_run.case.context.operators)
     rank = reproduced.request.X.ndim
-    return _FUNCTIONS.get(reproduced.target.speaks, "MaxPool").format(
+    return str(table("forms")["functions"].get(reproduced.target.speaks, "MaxPool")).format(
         axes=rank - 2, argmax="_with_argmax" if reproduced.variant.has_indices else "",
         dimensions={3: "1D", 5: "3D"}.get(rank, ""),
     )  # fmt: skip
@@ -135,8 +115,8 @@ def _wrong_output(reproduced: Reproduced) -> str:
 def address(name: str) -> str | None:
     """Where a document can be read; None if it has no page of its own."""
     family, _, version = name.partition("-")
-    found = _ADDRESSES.get(family)
-    return found.format(version=version) if found is not None else None
+    found = table("forms")["addresses"].get(family)
+    return str(found).format(version=version) if found is not None else None
 
 
 def linked(document: Specification) -> str:
