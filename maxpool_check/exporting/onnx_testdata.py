@@ -132,8 +132,8 @@ def _limits_page(export: Export) -> str:
     tests = plural(len({path.partition("/")[0] for path in export.files}), "test")
     template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     return template.render(
-        count=f"{tests} of {plural(len(export.cases), 'case')}", reasons=export.reasons, limits=_LIMITS, tests=export.limits,
-        either=either, either_count=plural(len(either), "test"),
+        count=f"{tests} of {plural(len(export.cases), 'case')}", reasons=export.reasons, limits=_LIMITS,
+        tests=export.limits, either=either, either_count=plural(len(either), "test"),
     )  # fmt: skip
 
 

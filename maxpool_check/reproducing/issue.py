@@ -90,16 +90,17 @@ def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> di
     clauses = [DESCRIPTIONS[kind].clause for kind in broken]
     if not case.spec.startswith("sonnx"):
         clauses = [_OF_NO_DOCUMENT if clause.startswith("SONNX:") else clause for clause in clauses]
-    unoptimized = reproduced.case_run.judgements.get(Variant(variant.outputs, OPTIMIZATION_OFF))
+    off = Variant(variant.outputs, OPTIMIZATION_OFF)
+    unoptimized = reproduced.case_run.judgements.get(off) if variant != off else None
     return {
-        "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome, "outcome_is": type(outcome).__name__,
-        "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
+        "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome,
+        "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
         "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
         "document": document, "case_document": case.specification, "own": own, "says_so": says_so,
         "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": list(dict.fromkeys(clauses)),
         "is_of_graph": all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in broken),
         "result": words(outcome, variant), "mistake": mistakes[0] if len(mistakes) == 1 else None,
-        "unoptimized": unoptimized.verdict.value if unoptimized and variant.variation is not OPTIMIZATION_OFF else "",
+        "unoptimized": "" if unoptimized is None else unoptimized.verdict.value,
         "files": [*script.files, *script.runtime.contents()],
     }  # fmt: skip
 

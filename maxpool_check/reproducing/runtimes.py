@@ -119,7 +119,8 @@ def runtime_of(
     needed |= {"ml_dtypes": version("ml_dtypes")} if X.dtype.name == "bfloat16" else {}
     needed |= {} if is_npm or release == "-" else {distribution: release}
     return replace(
-        runtime, release=release, interpreter=name.options.get("python"), npm_package=f"{distribution}@{release}" if is_npm else None,
+        runtime, release=release, interpreter=name.options.get("python"),
+        npm_package=f"{distribution}@{release}" if is_npm else None,
         requires=(*runtime.requires, *(f"{each}=={number}" for each, number in needed.items())),
     )  # fmt: skip
 

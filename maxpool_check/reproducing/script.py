@@ -65,7 +65,8 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     files = _models(reproduced, has_control=has_control) if runtime.takes_models else {}
     requirements = _requirements(runtime, tool)
     known = {
-        "reproduced": reproduced, "fault": fault.name, "runtime": runtime, "tool": tool, "expected": expected, "mark": MARK,
+        "reproduced": reproduced, "fault": fault.name, "runtime": runtime, "tool": tool, "expected": expected,
+        "mark": MARK,
         "title": textwrap.fill(inert.line(title).replace("\\", "/").replace('"', "'"), 110),
         "requirements": requirements, "install": shlex.join(requirements), "seconds": f"{seconds:g}",
         "python": ".".join((platform.python_version() if python == "-" else python).split(".")[:2]),
@@ -76,8 +77,8 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "is_listed": expectation.needs_list(reproduced, expected), "is_signed": expectation.is_signed(reproduced),
         "refusal": textwrap.wrap(f"The graph must be refused: {' '.join(str(reproduced.oracle).split())}", 114),
         "variation": variation.name if variation is not None else "outputs", "row": runtimes.variation_of(variation),
-        "pair": ["model" if reproduced.request_of(each).model == reproduced.request.model else "other" for each in reproduced.pair]
-        if fault is Fault.INCONSISTENT else [], "at": f"[{reproduced.variant.outputs.index(name)}]" if name in outputs else "",
+        "pair": _pair(reproduced) if fault is Fault.INCONSISTENT else [],
+        "at": f"[{reproduced.variant.outputs.index(name)}]" if name in reproduced.variant.outputs else "",
         "reversed": "[..., ::-1]" if reproduced.layout is Layout.CHANNELS_LAST else "[:, ::-1]",
     }  # fmt: skip
     text = inert.block(runtimes.TEMPLATES.get_template("repro.py.j2").render(known)).rstrip() + "\n"
@@ -120,6 +121,12 @@ def _models(reproduced: Reproduced, *, has_control: bool) -> dict[str, bytes]:
         opset = next(each.version for each in onnx.load_from_string(model).opset_import if not each.domain)
         files["smallest.onnx"] = maxpool_model(opset, {"kernel_shape": [1]}, "float32", (1, 1, 1), ("Y",))
     return files
+
+
+def _pair(reproduced: Reproduced) -> list[str]:
+    """The models that two executions run whose outputs must be the same, by their names in the script."""
+    models = [reproduced.request_of(each).model for each in reproduced.pair]
+    return ["model" if each == reproduced.request.model else "other" for each in models]
 
 
 def _requirements(runtime: ScriptRuntime, tool: ScriptRuntime | None) -> tuple[str, ...]:
