@@ -1,6 +1,6 @@
 """A record and how every report shows it: its findings, its numbers by group and severity, its result in words."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -66,27 +66,22 @@ def tallies(
     findings: Iterable[Finding], keys: type[_Key], key: Callable[[Execution, Finding], _Key]
 ) -> dict[_Key, Tally]:
     """The tally of each key of an execution and its finding that occurs, in the order of the keys."""
-    shares: dict[_Key, dict[int, tuple[Finding, list[Execution]]]] = {each: {} for each in keys}
-    for number, finding in enumerate(findings):
+    shares: dict[_Key, list[tuple[Finding, str]]] = {each: [] for each in keys}
+    for finding in findings:
         for execution in finding.executions:
-            shares[key(execution, finding)].setdefault(number, (finding, []))[1].append(execution)
-    return {each: _tally(list(share.values())) for each, share in shares.items() if share}
-
-
-def _tally(shares: Sequence[tuple[Finding, Sequence[Execution]]]) -> Tally:
-    executions = [execution for _, share in shares for execution in share]
-    new = sum(finding.is_unexpected for finding, _ in shares)
-    return Tally(len(shares), new, len(executions), len({execution.case for execution in executions}))
+            shares[key(execution, finding)].append((finding, execution.case))
+    result = {}
+    for each, share in shares.items():
+        defects, cases = {finding for finding, _ in share}, {case for _, case in share}
+        if share:
+            new = sum(finding.is_unexpected for finding in defects)
+            result[each] = Tally(len(defects), new, len(share), len(cases))
+    return result
 
 
 def by_group(findings: Iterable[Finding]) -> dict[ResultGroup, Tally]:
     """The tally of each group that occurs."""
     return tallies(findings, ResultGroup, group_of)
-
-
-def by_severity(findings: Iterable[Finding]) -> dict[Severity, Tally]:
-    """The tally of each severity that occurs, the worst first."""
-    return tallies(findings, Severity, lambda _, finding: finding.severity)
 
 
 def in_words(groups: dict[ResultGroup, Tally], adjective: str = "") -> str:
@@ -97,13 +92,8 @@ def in_words(groups: dict[ResultGroup, Tally], adjective: str = "") -> str:
     )
 
 
-_OUTSIDE = {
-    Verdict.UNDEFINED: "undefined",
-    Verdict.UNKNOWN: "unknown",
-    Verdict.NOT_EXPRESSIBLE: "not expressible",
-    Verdict.NOT_CLAIMED: "not claimed",
-}
-"""The verdicts that compare nothing with a document, in words."""
+_OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED)
+"""The verdicts that compare nothing with a document."""
 
 
 class RunLabel(str, Enum):
@@ -196,26 +186,21 @@ class RunReport:
     @cached_property
     def severities(self) -> Mapping[Severity, Tally]:
         """The defects, executions and cases of each severity that occurs, the worst first."""
-        return by_severity(self.findings)
+        return tallies(self.findings, Severity, lambda _, finding: finding.severity)
 
     @property
     def tested(self) -> str:
         """What was executed, in words: ``4 cases in 8 executions``, ``nothing of 4 cases``."""
-        if not self.record.executions:
-            return f"nothing of {plural(self.record.header.cases, 'case')}"
-        return f"{plural(self.record.header.cases, 'case')} in {plural(len(self.record.executions), 'execution')}"
+        cases, executions = plural(self.record.header.cases, "case"), len(self.record.executions)
+        return f"{cases} in {plural(executions, 'execution')}" if executions else f"nothing of {cases}"
 
     @property
     def balance(self) -> str:
         """How many of the compared executions conform, and how many were not compared, in words."""
         verb = "conforms" if 1 in (self.conforming, self.compared) else "conform"
-        conforming = f"{self.conforming} of {plural(self.compared, 'compared execution')} {verb}"
-        return ", ".join(
-            [
-                conforming,
-                *(f"{self.totals[verdict]} {words}" for verdict, words in _OUTSIDE.items() if self.totals[verdict]),
-            ]
-        )
+        others = (verdict for verdict in _OUTSIDE if self.totals[verdict])
+        apart = [f"{self.totals[verdict]} {verdict.value.replace('-', ' ')}" for verdict in others]
+        return ", ".join([f"{self.conforming} of {plural(self.compared, 'compared execution')} {verb}", *apart])
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:
@@ -247,9 +232,20 @@ class RunReport:
             return RunLabel.NOTHING_COMPARED.value, "no execution could be compared with a document"
         if self.exit_code == ExitCode.INCOMPLETE:
             return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
+        expected = [finding for finding in self.findings if finding.is_expected]
+        accepted = [
+            in_words(by_group(expected), "known"),
+            in_words(by_group(self.special), "special-value"),
+            in_words(by_group(self.inconsistent)),
+        ]
         if self.exit_code == ExitCode.UNEXPECTED:
-            return RunLabel.UNEXPECTED.value, self._unexpected()
-        return self._passed, "; ".join(["0 unexpected", *self._accepted, self.balance])
+            label, parts = RunLabel.UNEXPECTED, self._unexpected
+        else:
+            # Wrong values are never a success without a word.
+            wrong = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
+            label = RunLabel.CONFORMS if set(self.groups) <= {ResultGroup.INCONSISTENCY} else wrong
+            parts = ["0 unexpected"]
+        return label.value, "; ".join(filter(None, [*parts, *accepted, self.balance]))
 
     @property
     def passed(self) -> bool:
@@ -257,34 +253,15 @@ class RunReport:
         return self.record.footer is not None and self.exit_code == ExitCode.AS_EXPECTED
 
     @property
-    def _passed(self) -> str:
-        """The result of a run without unexpected results: wrong values are never a success without a word."""
-        if set(self.groups) <= {ResultGroup.INCONSISTENCY}:
-            return RunLabel.CONFORMS.value
-        known = any(finding.is_expected for finding in self.findings)
-        return (RunLabel.KNOWN_DEFECTS if known else RunLabel.SPECIAL_VALUES).value
-
-    @property
-    def _accepted(self) -> list[str]:
-        """What does not conform and does not fail the run, in words."""
-        parts = (
-            in_words(by_group(finding for finding in self.findings if finding.is_expected), "known"),
-            in_words(by_group(self.special), "special-value"),
-            in_words(by_group(self.inconsistent)),
-        )
-        return [part for part in parts if part]
-
-    def _unexpected(self) -> str:
+    def _unexpected(self) -> list[str]:
+        """What fails the run, in words."""
         unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
         allowed = sum(bool(execution.information) for execution in self.record.executions)
-        groups = in_words(by_group(self.unexpected))
-        parts = (
-            (
-                unexpected,
-                f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"
-                + (f": {groups}" if groups else ""),
-            ),
-            (self.outdated, f"{plural(len(self.outdated), 'known defect')} to remove or review"),
-            (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
-        )
-        return "; ".join([*(text for occurs, text in parts if occurs), *self._accepted, self.balance])
+        results = f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"
+        if groups := in_words(by_group(self.unexpected)):
+            results += f": {groups}"
+        return [
+            results if unexpected else "",
+            f"{plural(len(self.outdated), 'known defect')} to remove or review" if self.outdated else "",
+            f"{plural(allowed, 'difference')} that the documents allow" if allowed else "",
+        ]
