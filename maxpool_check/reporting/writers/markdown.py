@@ -1,8 +1,6 @@
 """Blocks as Markdown."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import singledispatchmethod
 from typing import TextIO
 
 from maxpool_check.reporting import blocks, markup
@@ -24,7 +22,7 @@ def text(document: Document) -> str:
 
 def markdown(all_blocks: Iterable[Block], level: int = 2) -> str:
     """Blocks as Markdown; sections have headings of ``level``."""
-    return markup.joined(_Writer(level).block(block) for block in all_blocks)
+    return markup.joined(_block(block, level) for block in all_blocks)
 
 
 def inline(text: Inline) -> str:
@@ -41,96 +39,53 @@ def inline(text: Inline) -> str:
     return "".join(pieces)
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """Writes a block; the heading of a section or finding has this level."""
+def _block(block: Block, level: int) -> str:
+    """A block as Markdown; the heading of a section or finding has this level."""
+    match block:
+        case blocks.Section(title, content, anchor):
+            place = f'<a id="{anchor}"></a>' if anchor else ""
+            return markup.joined([place, f"{'#' * level} {inline(title)}", markdown(content, level + 1)])
+        case blocks.Finding(anchor, title, badges, about, content):
+            place, words = f'<a id="{anchor}"></a>', ", ".join(map(inline, badges))
+            head = [place, f"{'#' * level} {inline(title)}", markup.wrapped(f"{words}: {inline(about)}")]
+            return markup.joined([*head, markdown(content, level + 1)])
+        case blocks.Folded(summary, content):
+            fold = markup.opened if block.is_open else markup.folded
+            return fold(inline(summary), markdown(content, level + 1))
+        case blocks.Evidence(view, about, settings, most):
+            lines = view.lines(settings)
+            lines = lines if most is None else markup.clipped(lines, most)
+            return markup.joined([markup.wrapped(inline(about)), markup.fenced(lines)])
+        case blocks.Chart():
+            return _leaf(block.as_table())
+        case blocks.Matrix():
+            return markup.joined(map(_leaf, block.tables(_WIDEST)))
+        case blocks.Filters():
+            return ""
+    return _leaf(block)
 
-    level: int
 
-    @singledispatchmethod
-    def block(self, block: Block) -> str:
-        raise TypeError(f"no block: {block!r}")
-
-    @block.register
-    def _(self, _block: blocks.Filters) -> str:
-        return ""
-
-    @block.register
-    def _(self, block: blocks.Heading) -> str:
-        return f"{'#' * block.level} {inline(block.text)}"
-
-    @block.register
-    def _(self, block: blocks.Verdict) -> str:
-        return markup.wrapped(f"**{markup.escaped(block.word)}** {markup.escaped(block.sentence)}")
-
-    @block.register
-    def _(self, block: blocks.Paragraph) -> str:
-        return markup.wrapped(inline(block.text))
-
-    @block.register
-    def _(self, block: blocks.Bullets) -> str:
-        return markup.bullets(markup.wrapped(inline(item)) for item in block.items)
-
-    @block.register
-    def _(self, block: blocks.Facts) -> str:
-        return markup.bullets(markup.wrapped(f"{markup.escaped(name)}: {inline(text)}") for name, text in block.pairs)
-
-    @block.register
-    def _(self, block: blocks.Lines) -> str:
-        return markup.fenced(block.lines)
-
-    @block.register
-    def _(self, block: blocks.Command) -> str:
-        return markup.joined([f"To {markup.escaped(block.about)}:", markup.fenced([block.text], "sh")])
-
-    @block.register
-    def _(self, block: blocks.Table) -> str:
-        rows = [[inline(cell) for cell in row] for row in block.rows]
-        return markup.table([markup.escaped(heading) for heading in block.headings], rows, block.right) if rows else ""
-
-    @block.register
-    def _(self, block: blocks.Names) -> str:
-        return markup.bullets(
-            markup.wrapped(f"{markup.code(name)}: {markup.escaped(cases)}") for name, cases in block.files
-        )
-
-    @block.register
-    def _(self, block: blocks.Evidence) -> str:
-        lines = block.view.lines(block.settings)
-        if block.most is not None:
-            lines = markup.clipped(lines, block.most)
-        return markup.joined([markup.wrapped(inline(block.about)), markup.fenced(lines)])
-
-    @block.register
-    def _(self, block: blocks.Chart) -> str:
-        return self.block(block.as_table())
-
-    @block.register
-    def _(self, block: blocks.Matrix) -> str:
-        return markup.joined(self.block(table) for table in block.tables(_WIDEST))
-
-    @block.register
-    def _(self, block: blocks.Folded) -> str:
-        below = _Writer(self.level + 1)
-        fold = markup.opened if block.is_open else markup.folded
-        return fold(inline(block.summary), *(below.block(each) for each in block.blocks))
-
-    @block.register
-    def _(self, block: blocks.Finding) -> str:
-        below = _Writer(self.level + 1)
-        words = ", ".join(map(inline, block.badges))
-        return markup.joined(
-            [
-                f'<a id="{block.anchor}"></a>',
-                f"{'#' * self.level} {inline(block.title)}",
-                markup.wrapped(f"{words}: {inline(block.about)}"),
-                *(below.block(each) for each in block.blocks),
-            ]
-        )
-
-    @block.register
-    def _(self, block: blocks.Section) -> str:
-        anchor = f'<a id="{block.anchor}"></a>' if block.anchor else ""
-        return markup.joined(
-            [anchor, f"{'#' * self.level} {inline(block.title)}", markdown(block.blocks, self.level + 1)]
-        )
+def _leaf(block: Block) -> str:
+    """A block without others in it."""
+    match block:
+        case blocks.Heading(level, text):
+            return f"{'#' * level} {inline(text)}"
+        case blocks.Verdict(word, sentence):
+            return markup.wrapped(f"**{markup.escaped(word)}** {markup.escaped(sentence)}")
+        case blocks.Paragraph(text):
+            return markup.wrapped(inline(text))
+        case blocks.Bullets(items):
+            return markup.bullets(markup.wrapped(inline(item)) for item in items)
+        case blocks.Facts(pairs):
+            return markup.bullets(markup.wrapped(f"{markup.escaped(name)}: {inline(text)}") for name, text in pairs)
+        case blocks.Lines(lines):
+            return markup.fenced(lines)
+        case blocks.Command(text, about):
+            return markup.joined([f"To {markup.escaped(about)}:", markup.fenced([text], "sh")])
+        case blocks.Names():
+            lists = ((markup.code(name), markup.escaped(cases)) for name, cases in block.files)
+            return markup.bullets(markup.wrapped(": ".join(each)) for each in lists)
+        case blocks.Table(headings, rows, right):
+            cells = [[inline(cell) for cell in row] for row in rows]
+            return markup.table([markup.escaped(heading) for heading in headings], cells, right) if rows else ""
+    raise TypeError(f"no block: {block!r}")

@@ -4,7 +4,6 @@ import contextlib
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import singledispatchmethod
 from typing import TextIO
 
 from rich.console import Console
@@ -87,6 +86,10 @@ class _Writer:
     def _say(self, text: str, more: int = 0) -> None:
         self.console.print(Padding(text, (0, 0, 0, self.indent + more), expand=False))
 
+    def _each(self, texts: Iterable[str], more: int = 0) -> None:
+        for text in texts:
+            self._say(text, more)
+
     def _as_it_is(self, lines: Iterable[str], more: int) -> None:
         for line in lines:
             self.console.print(" " * (self.indent + more) + escape(inert.block(line)), soft_wrap=True)
@@ -94,89 +97,60 @@ class _Writer:
     def _inner(self, inner: Iterable[Block], more: int) -> None:
         write_blocks(self.console, inner, self.everything, self.indent + more)
 
-    @singledispatchmethod
     def write(self, block: Block) -> None:
-        raise TypeError(f"no block: {block!r}")
+        """Print a block."""
+        match block:
+            case blocks.Section(title, content):
+                self._say(f"[bold]{_marked(title)}[/]")
+                self._inner(content, 2 if title else 0)
+                _space(self.console)
+            case blocks.Finding(_, title, badges, about, content):
+                status = replace(badges[0], text=badges[0].text.upper(), strong=True)
+                first, *others = map(_marked, (status, *badges[1:]))
+                behind = f" ({', '.join(others)})" if others else ""
+                self._say(f"{first}  [bold]{_marked(title)}[/]  {_marked(about)}{behind}")
+                self._inner(content, 2)
+                _space(self.console)
+            case blocks.Folded(summary, content):
+                self._say(_marked(summary))
+                self._inner(content if self.everything or block.is_open else (), 2)
+            case blocks.Table():
+                self._table(block)
+            case blocks.Chart():
+                self._table(block.as_table())
+            case blocks.Matrix():
+                for table in block.tables(self.console.width - self.indent, "."):
+                    self._table(table)
+                    _space(self.console)
+            case _:
+                self._leaf(block)
 
-    @write.register
-    def _(self, _block: blocks.Filters) -> None:
-        pass
+    def _leaf(self, block: Block) -> None:
+        """Print a block without others in it; what is copied or drawn is never wrapped."""
+        match block:
+            case blocks.Heading(_, text):
+                self._say(f"[bold]{_marked(text)}[/]")
+            case blocks.Paragraph(text, tone):
+                style = _STYLES.get(tone, "")
+                self._say(f"[{style}]{_marked(text)}[/]" if style else _marked(text))
+            case blocks.Bullets(items):
+                self._each(map(_marked, items), 2)
+            case blocks.Facts(pairs):
+                self._each(f"[dim]{styled(name)}:[/] {_marked(value)}" for name, value in pairs)
+            case blocks.Names():
+                self._each((styled(f"{name}: {cases}") for name, cases in block.files), 2)
+            case blocks.Lines(lines):
+                self._as_it_is(lines, 2)
+            case blocks.Evidence(view, about, settings):
+                self._each([_marked(about)] if plain(about) else [])
+                self._as_it_is(view.lines(settings), 2)
+            case blocks.Command(text):
+                self.console.print(" " * self.indent + f"[dim]{styled(text)}[/]", soft_wrap=True)
+            case blocks.Verdict(word, sentence, tone):
+                style = f"bold {_STYLES.get(tone, '')}"
+                self.console.print(f"[{style}]{styled(word)}[/]  {styled(sentence)}", soft_wrap=True)
 
-    @write.register
-    def _(self, block: blocks.Heading) -> None:
-        self._say(f"[bold]{_marked(block.text)}[/]")
-
-    @write.register
-    def _(self, block: blocks.Verdict) -> None:
-        style = f"bold {_STYLES.get(block.tone, '')}"
-        self.console.print(f"[{style}]{styled(block.word)}[/]  {styled(block.sentence)}", soft_wrap=True)
-
-    @write.register
-    def _(self, block: blocks.Paragraph) -> None:
-        style = _STYLES.get(block.tone, "")
-        self._say(f"[{style}]{_marked(block.text)}[/]" if style else _marked(block.text))
-
-    @write.register
-    def _(self, block: blocks.Bullets) -> None:
-        for item in block.items:
-            self._say(_marked(item), 2)
-
-    @write.register
-    def _(self, block: blocks.Facts) -> None:
-        for name, value in block.pairs:
-            self._say(f"[dim]{styled(name)}:[/] {_marked(value)}")
-
-    @write.register
-    def _(self, block: blocks.Lines) -> None:
-        self._as_it_is(block.lines, 2)
-
-    @write.register
-    def _(self, block: blocks.Command) -> None:
-        self.console.print(" " * self.indent + f"[dim]{styled(block.text)}[/]", soft_wrap=True)
-
-    @write.register
-    def _(self, block: blocks.Names) -> None:
-        for name, cases in block.files:
-            self._say(styled(f"{name}: {cases}"), 2)
-
-    @write.register
-    def _(self, block: blocks.Evidence) -> None:
-        if plain(block.about):
-            self._say(_marked(block.about))
-        self._as_it_is(block.view.lines(block.settings), 2)
-
-    @write.register
-    def _(self, block: blocks.Chart) -> None:
-        self.write(block.as_table())
-
-    @write.register
-    def _(self, block: blocks.Matrix) -> None:
-        for table in block.tables(self.console.width - self.indent, "."):
-            self.write(table)
-            self.console.print()
-
-    @write.register
-    def _(self, block: blocks.Folded) -> None:
-        self._say(_marked(block.summary))
-        self._inner(block.blocks if self.everything or block.is_open else (), 2)
-
-    @write.register
-    def _(self, block: blocks.Finding) -> None:
-        status = replace(block.badges[0], text=block.badges[0].text.upper(), strong=True)
-        first, *others = map(_marked, (status, *block.badges[1:]))
-        behind = f" ({', '.join(others)})" if others else ""
-        self._say(f"{first}  [bold]{_marked(block.title)}[/]  {_marked(block.about)}{behind}")
-        self._inner(block.blocks, 2)
-        _space(self.console)
-
-    @write.register
-    def _(self, block: blocks.Section) -> None:
-        self._say(f"[bold]{_marked(block.title)}[/]")
-        self._inner(block.blocks, 2 if block.title else 0)
-        _space(self.console)
-
-    @write.register
-    def _(self, block: blocks.Table) -> None:
+    def _table(self, block: blocks.Table) -> None:
         """A table, or where it does not fit into the width a line for each row, so that no number is cut off."""
         if not block.rows:
             return
