@@ -18,7 +18,7 @@ from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.outputs import packed as marked
 from maxpool_check.results.record import Line
-from tests.conftest import KERNELS, SMALL, command
+from tests.conftest import KERNELS, ROOT, SMALL, command
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
 KNOWN = f"""\
@@ -438,7 +438,6 @@ MANIPULATIONS = {
     "the variants of the run": (edited(change((0, "settings", "variants"), ["indices"])), "small:ordinary (y-only) on onnxruntime: is no execution of this run"),
     "variants that were not executed": (edited(lambda lines: lines[0]["settings"]["variants"].append("y-only-twice")), "small:ordinary (y-only-twice) on onnxruntime: is missing"),
     "a catalogue of another tool": (edited(change((0, "settings", "catalogue_sha256"), "0" * 64)), "which divergences are known"),
-    "the settings are removed": (edited(lambda lines: lines[0].pop("settings")), "how the run was made"),
     "a policy": (edited(change((0, "profile", "onnx-22", "tie"), "first")), "header: profile"),
     "the digest of the cases": (edited(change((0, "cases_sha256"), "0" * 64)), "header: cases_sha256"),
     "a target is added": (edited(lambda lines: lines[0]["targets"].append({**lines[0]["targets"][0], "name": "openvino"})), "openvino"),
@@ -481,6 +480,16 @@ MANIPULATIONS = {
         "maxpool-check 9.9 made the bundle",
     ),
 }  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["onnxruntime-1.32.0-cpu", "openvino-2026.4.1"])
+def test_a_committed_record_verifies_completely(name, tmp_path):
+    path = tmp_path / "evidence.tar"
+    assert command("evidence", "build", ROOT / f"reports/{name}.jsonl.xz", "-o", path).code == 0
+    done = command("evidence", "verify", path)
+    assert done.code == 0, done.out
+    assert "have outputs that are too large" not in done.out
 
 
 @pytest.mark.parametrize("what", MANIPULATIONS)
@@ -684,6 +693,37 @@ def test_running_again_compares_the_wheels_of_new_environments(tmp_path, monkeyp
     done = verify(tmp_path, forged, "--run")
     assert done.code == 1
     assert f"{runtime['wheel']}: has the SHA-256 {64 * '0'} in the record" in done.out
+
+
+def test_a_record_of_some_cases_verifies_with_all_that_they_were_selected_from(tmp_path):
+    cases, record, path = tmp_path / "corpus", tmp_path / "record.jsonl", tmp_path / "evidence.tar"
+    cases.mkdir()
+    (cases / "small.yaml").write_text(SMALL)
+    (cases / "more.yaml").write_bytes(MORE_CASES)
+    # Its case was not executed, so that it is not stale.
+    (cases / "known-divergences.yaml").write_text(KNOWN.replace("[small:neg-inf]", "['*:[om]*', small:neg-inf]"))
+    command("run", cases, "-t", KERNEL, "-q", "-k", "small:*", "-o", record)
+    assert command("evidence", "build", record, "--cases", cases, "-o", path).code == 0
+    members = unpacked(path)
+    assert "cases/more.yaml" in members
+    done = verify(tmp_path, members, "-v")
+    assert done.code == 0, done.out
+    lines = lines_of(members)
+    lines[-1]["known"][0]["status"] = "stale"
+    assert "footer: known defect SEED" in verify(tmp_path, rewritten(with_lines(members, lines))).out
+    done = verify(tmp_path, rewritten({name: members[name] for name in members if name != "cases/more.yaml"}))
+    assert (done.code, "which known defects are stale: the run selected its cases from" in done.out) == (3, True)
+
+
+def test_what_bundles_need_besides_is_an_extra_that_names_itself(tmp_path, monkeypatch):
+    cases, record = tmp_path / "small.yaml", tmp_path / "record.jsonl"
+    cases.write_text(SMALL)
+    assert command("run", cases, "-t", "onnxruntime", "-q", "-k", "small:ordinary", "-o", record).code == 0
+    monkeypatch.setattr("maxpool_check.evidence.bundling.build._LIBRARIES", ("not-installed",))
+    done = command("evidence", "build", record, "--cases", cases, "-o", tmp_path / "evidence.tar")
+    assert done.code == 2
+    assert "bundles of evidence need not-installed" in done.err
+    assert "pip install 'maxpool-check[evidence]'" in done.err
 
 
 def test_a_record_of_other_words_for_its_cases_is_not_bundled(tmp_path):

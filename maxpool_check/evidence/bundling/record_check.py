@@ -75,7 +75,7 @@ _BY_THE_CASE = ("title", "spec", "layout", "size", "clauses", "opset", "translat
 _OF_EXPLAINED = ("input", "erratum")
 """What an execution says of its case, whatever came out; and if it needs an explanation."""
 _BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "severity", "message"})
-"""What an execution says that depends on known defects."""
+"""What an execution, and the footer, says that depends on known defects."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,8 @@ class RecordCheck:
         self._variants = frozenset(map(variant_named, self._settings.variants))
         self._held = _HeldOutputs(record)
         self._budget = FailureBudget(self._variants)
+        self._undecided: list[Undecided] = []
+        self._known_differs, self._knows_stale = False, True
         self._by_case: dict[str, list[Execution]] = defaultdict(list)
         last = ""
         for execution in record.executions:
@@ -155,29 +157,32 @@ class RecordCheck:
 
     def check(self, lines: bytes) -> None:
         """Check all lines of the record, which are also given as they are."""
-        undecided = len(self._verification.undecided)
-        found = len(self._verification.problems), len(self._verification.unchecked)
+        before = len(self._verification.problems), len(self._verification.unchecked)
         self._check_form(lines)
         for name in self._by_case:
             if name not in self._contents.cases:
                 self._add(name, "is no case of the bundle")
         self._check_header()
-        if isinstance(self._header.settings, msgspec.UnsetType):
-            self._cannot_check("how the run was made: a record of this older version does not say it")
-        if not self._has_known:
-            self._cannot_check(
-                "which divergences are known: the run had files of defects that the bundle does not have"
-            )
         try:
             self._check_executions()
         except BadTarget as error:
             self._cannot_check(f"its executions: {error}")
-        if found != (len(self._verification.problems), len(self._verification.unchecked)):
-            return
-        total, undecided = sum(map(len, self._by_case.values())), len(self._verification.undecided) - undecided
-        rest = f"; {undecided} have outputs that are too large for it" if undecided else ""
-        text = f"{total - undecided} of {plural(total, 'execution')}, their verdicts and counts follow{rest}."
-        self._verification.checks.append(f"{self._member}: {text}")
+        if self._known_differs:
+            self._cannot_check(
+                "which divergences are known: the run had files of defects that the bundle does not have"
+            )
+        is_right = before == (len(self._verification.problems), len(self._verification.unchecked))
+        if not is_right and isinstance(self._header.settings, msgspec.UnsetType):
+            self._cannot_check(
+                "how the run was made, which the record does not say: it is judged as one without options"
+            )
+        if is_right:
+            total, undecided = sum(map(len, self._by_case.values())), len(self._undecided)
+            rest = f"; {undecided} have outputs that are too large for it" if undecided else ""
+            text = f"{total - undecided} of {plural(total, 'execution')}, their verdicts and counts follow{rest}."
+            others = "" if self._has_known else " So does what is known, though the run had other files of defects."
+            self._verification.checks.append(f"{self._member}: {text}{others}")
+        self._verification.undecided += self._undecided
 
     def _add(self, place: str, message: str) -> None:
         self._verification.add(f"{self._member}: {place}", message)
@@ -185,11 +190,13 @@ class RecordCheck:
     def _cannot_check(self, what: str) -> None:
         self._verification.unchecked.append(f"{self._member}: {what}")
 
-    def _differ(self, place: str, stored: Any, expected: Any, ignored: frozenset[str] = frozenset()) -> None:
-        """Add each field that differs."""
+    def _differ(self, place: str, stored: Any, expected: Any) -> None:
+        """Add each field that differs; of those that depend on known defects, remember it where the run had others."""
         for name in stored.__struct_fields__:
             before, now = getattr(stored, name), getattr(expected, name)
-            if before != now and name not in ignored:
+            if before != now and name in _BY_DEFECTS and not self._has_known:
+                self._known_differs = True
+            elif before != now:
                 self._add(place, f"{name} is {_shown(before)}; it follows {_shown(now)}")
 
     def _check_form(self, lines: bytes) -> None:
@@ -263,6 +270,7 @@ class RecordCheck:
         if len(corpus) != described.cases and self._header.known_sha256 is not None:
             text = f"from {plural(described.cases, 'case')}, and the bundle has {len(corpus)}"
             self._cannot_check(f"which known defects are stale: the run selected its cases {text}")
+            self._knows_stale = False
         return corpus
 
     def _check_executions(self) -> None:
@@ -363,7 +371,7 @@ class RecordCheck:
             may_compare = lacks_outputs and isinstance(outcomes.get(variant), Returned)
             plain = msgspec.structs.replace(execution, known=None, status="")
             if variant not in lines or (may_compare and not _is_same_line(lines[variant], plain)):
-                self._verification.undecided.append(Undecided(_place(execution), execution.verdict))
+                self._undecided.append(Undecided(_place(execution), execution.verdict))
                 lines[variant] = _by_the_case(case, target, oracle, plans[variant], plain)
         ordered = tuple(lines[variant] for variant in stored)
         is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in ordered)
@@ -389,35 +397,35 @@ class RecordCheck:
         if stored.verdict is not expected.verdict:
             self._add(_place(stored), f"the verdict is {stored.verdict}; it follows {expected.verdict}")
             return
-        self._differ(_place(stored), stored, expected, frozenset() if self._has_known else _BY_DEFECTS)
+        self._differ(_place(stored), stored, expected)
 
     def _check_footer(
         self, footer: RunFooter, decisions: Decisions, summary: RunSummary, named: Mapping[str, Any]
     ) -> None:
         given_up = tuple(f"{name} was given up: {why}" for name, why in self._budget.given_up.items())
-        known = tuple(decisions.known_entries(self._budget.given_up, ended_early=False))
         expected = RunFooter(
             finished=footer.finished,
             executions=sum(map(len, self._by_case.values())),
             summary={target: dict(counts) for target, counts in summary.verdicts.items()},
-            known=known if self._has_known else footer.known,
+            known=tuple(decisions.known_entries(self._budget.given_up, ended_early=False)),
             errors=footer.errors[: len(footer.errors) - len(given_up)] + given_up,
             exit_code=int(summary.exit_code(footer.known, footer.errors, strict=self._settings.strict)),
             contradicted=dict(named),
             outputs_left_out=len(self._held.left_out),
         )
-        self._differ("footer", footer, expected, frozenset({"known"}))
         for sha256 in sorted(self._held.unnamed):
             self._add(f"output {sha256}", "is that of no execution")
         stored, possible = ({(each.id, each.target): each for each in side.known} for side in (footer, expected))
-        for key in dict.fromkeys([*possible, *stored]):
-            place = f"footer: known defect {key[0]} on {key[1]}"
-            if key in stored and key in possible:
-                self._differ(place, stored[key], possible[key])
-            else:
-                self._add(place, "is missing" if key in possible else "is none of this run")
-        if len(stored) != len(footer.known) or (list(stored) != list(possible) and {*stored} == {*possible}):
-            self._add("footer", "the known defects are in another order than those of a run")
+        for key in dict.fromkeys([*possible, *stored]) if self._has_known and self._knows_stale else ():
+            if stored.get(key) != possible.get(key):
+                fields = [msgspec.to_builtins(side.get(key)) or {} for side in (stored, possible)]
+                names = [name for name in fields[0] | fields[1] if fields[0].get(name) != fields[1].get(name)]
+                text = "; ".join(f"{name} is {fields[0].get(name)}, it follows {fields[1].get(name)}" for name in names)
+                what = text if all(fields) else "is missing" if fields[1] else "is none of this run"
+                self._add(f"footer: known defect {key[0]} on {key[1]}", what)
+        same = stored == possible
+        self._differ("footer", footer, expected if same else msgspec.structs.replace(expected, known=footer.known))
+        self._known_differs |= not same and not self._has_known
 
 
 class _HeldOutputs:
