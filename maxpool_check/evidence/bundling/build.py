@@ -20,8 +20,8 @@ from maxpool_check.evidence.bundling.contents import (
     BundleDescription,
     IncompleteRecord,
     ToolDescription,
-    bundled,
     manifest,
+    record_members,
 )
 from maxpool_check.evidence.bundling.derived import derived
 from maxpool_check.files import open_regular
@@ -45,8 +45,8 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
     """
     check_targets(records)
     used = check_cases(records, corpus)
-    described = bundled([(record, _lines(path)) for path, record in records])
-    members = {each.member: compressed(lines) for each, _, lines in described}
+    paths = zip(record_members([record for _, record in records]), [path for path, _ in records], strict=True)
+    members = {member: compressed(_lines(path)) for member, path in sorted(paths)}
     members |= _case_members(used, corpus)
     description = BundleDescription(tool=present_tool(), libraries=present_libraries(), max_cells=max_cells)
     members |= derived({**members, DESCRIPTION: description.json()})

@@ -17,7 +17,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed, write_members
-from maxpool_check.evidence.bundling.target_results import BundledRecord, TargetResults, member_names, target_results
+from maxpool_check.evidence.bundling.target_results import TargetResults, member_names, target_results
 from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.tracing.trace import Trace, TraceScope, trace
@@ -56,7 +56,7 @@ class ToolDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """The first member: the tool, the records, and how many cases they have together.
+    """The first member: what made the bundle.
 
     ``libraries`` are the versions of those that write members: another version may write other bytes. ``max_cells`` is the limit of
     cells with which the cases were read.
@@ -65,8 +65,6 @@ class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     tool: ToolDescription
     libraries: dict[str, str]
-    records: tuple[BundledRecord, ...] = ()
-    cases: int = 0
     max_cells: int
 
     def json(self) -> bytes:
@@ -76,7 +74,7 @@ class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Contents:
-    """What the primary members say: ``records`` by what the bundle says of each; the ``cases`` that these have, by id.
+    """What the primary members say: ``records`` by their members; the ``cases`` that these have, by id.
 
     The cases are in the order of their files; their origins are members. ``corpus`` are all cases of the files.
     ``known_sha256`` is the digest of the files of ``defects`` as a run has it, None if there are none; ``versions`` says which
@@ -84,20 +82,14 @@ class Contents:
     """
 
     members: Mapping[str, bytes]
-    stored: BundleDescription
-    bundled: Sequence[tuple[BundledRecord, Record]]
+    description: BundleDescription
+    records: Mapping[str, Record]
     cases: Mapping[str, Case]
     corpus: Sequence[Case]
     defects: Sequence[Defect]
     known_sha256: str | None
     versions: DefectVersions
     folder: Path
-
-    @property
-    def description(self) -> BundleDescription:
-        """What the description must say of these records and cases."""
-        records = tuple(each for each, _ in self.bundled)
-        return msgspec.structs.replace(self.stored, schema=SCHEMA, records=records, cases=len(self.cases))
 
     @cached_property
     def references(self) -> ReferenceLog:
@@ -115,12 +107,12 @@ class Contents:
     def trace(self) -> Trace:
         """The trace of the cases and of all clauses of their documents."""
         scope = TraceScope(tuple(self.cases.values()), {case.spec for case in self.cases.values()})
-        return trace(scope, {each.name: record for each, record in self.bundled}, self.kills)
+        return trace(scope, {page_name(member): record for member, record in self.records.items()}, self.kills)
 
     @cached_property
     def results(self) -> list[TargetResults]:
         """The results of every target, in the order of the records."""
-        return target_results(self.bundled)
+        return target_results(self.records)
 
 
 @contextlib.contextmanager
@@ -129,31 +121,28 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
 
     Raises :class:`BadBundle`, ``BadArchive``, ``BadRecord``, and ``CorpusError`` for cases and defects that cannot be read.
     """
-    stored = _described(members)
+    description = _described(members)
     kept = primary(members)
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         folder, left = Path(temporary), MOST_UNPACKED
         write_members(kept, folder)
-        records: list[tuple[Record, bytes]] = []
-        if not names_with(kept, RECORDS):
-            raise BadBundle(f"{RECORDS} is missing: it has no records")
+        records: dict[str, Record] = {}
         for member in names_with(kept, RECORDS):
-            lines = decompressed(member, kept[member], left)
-            left -= len(lines)
+            left -= len(decompressed(member, kept[member], left))
             record = read(folder / member)
             # They are read many times.
-            records.append((replace(record, executions=tuple(record.executions)), lines))
-        described = bundled(records)
-        expected = [each.member for each, _, _ in described]
-        if expected != names_with(kept, RECORDS):
-            raise BadBundle(f"{RECORDS} has other files than those of its targets, {', '.join(expected) or 'none'}")
-        recorded = {execution.case for record, _ in records for execution in record.executions}
-        corpus = tuple(_cases(folder, names_with(kept, CASES), stored.max_cells))
+            records[member] = replace(record, executions=tuple(record.executions))
+        if not records:
+            raise BadBundle(f"{RECORDS} is missing: it has no records")
+        if [*records] != (expected := record_members([*records.values()])):
+            raise BadBundle(f"{RECORDS} has other files than those of its targets, {', '.join(expected)}")
+        recorded = {execution.case for record in records.values() for execution in record.executions}
+        corpus = tuple(_cases(folder, names_with(kept, CASES), description.max_cells))
         known_files = defect_files(folder / CASES)
         yield Contents(
             members,
-            stored,
-            [(each, record) for each, record, _ in described],
+            description,
+            records,
             {case.id: case for case in corpus if case.id in recorded},
             corpus,
             tuple(read_all_defects(known_files)),
@@ -163,25 +152,15 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         )
 
 
-def bundled(records: Sequence[tuple[Record, bytes]]) -> list[tuple[BundledRecord, Record, bytes]]:
-    """What a bundle says of records with these lines, each with both, in the order of their names."""
-    names = member_names(["_".join(target.name for target in record.header.targets) for record, _ in records])
-    described = [
-        (
-            BundledRecord(
-                name=name,
-                member=f"{RECORDS}{name}.jsonl.gz",
-                sha256=hashlib.sha256(lines).hexdigest(),
-                targets=tuple(target.name for target in record.header.targets),
-                cases=record.header.cases,
-                executions=len(record.executions),
-            ),
-            record,
-            lines,
-        )
-        for name, (record, lines) in zip(names, records, strict=True)
-    ]
-    return sorted(described, key=lambda each: each[0].name)
+def record_members(records: Sequence[Record]) -> list[str]:
+    """The members of records, each named after its targets."""
+    targets = ["_".join(target.name for target in record.header.targets) for record in records]
+    return [f"{RECORDS}{name}.jsonl.gz" for name in member_names(targets)]
+
+
+def page_name(member: str) -> str:
+    """What the page of a record is called, by the member."""
+    return member.removeprefix(RECORDS).removesuffix(".jsonl.gz")
 
 
 def _described(members: Mapping[str, bytes]) -> BundleDescription:

@@ -18,7 +18,15 @@ from maxpool_check import inert
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.docs import topics
 from maxpool_check.evidence.bundling.archive import compressed
-from maxpool_check.evidence.bundling.contents import CASES, DESCRIPTION, RECORDS, Contents, names_with, opened
+from maxpool_check.evidence.bundling.contents import (
+    CASES,
+    DESCRIPTION,
+    RECORDS,
+    Contents,
+    names_with,
+    opened,
+    page_name,
+)
 from maxpool_check.evidence.bundling.statements import attestations, bills
 from maxpool_check.evidence.bundling.target_results import TargetResults, report_of
 from maxpool_check.evidence.kills import to_json
@@ -86,10 +94,10 @@ def _tool_files(_: Contents) -> Iterator[tuple[str, bytes]]:
 
 
 def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
-    for each, record in contents.bundled:
+    for member, record in contents.records.items():
         page = io.StringIO()
         run_page.write(report_of(record), page)
-        yield f"reports/{each.name}.html", page.getvalue().encode()
+        yield f"reports/{page_name(member)}.html", page.getvalue().encode()
     report, page, document = TraceReport(contents.trace), io.StringIO(), io.StringIO()
     write_html(report, page)
     tools.write_json(report, document)
@@ -190,7 +198,7 @@ def _again(results: TargetResults) -> list[str]:
     return [
         *installed,
         shlex.join(["maxpool-check", "run", "cases", "-t", target.name, *variants, "-q", "-o", again]),
-        shlex.join(["maxpool-check", "gate", results.bundled.member, again]),
+        shlex.join(["maxpool-check", "gate", results.member, again]),
     ]
 
 

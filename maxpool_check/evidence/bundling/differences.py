@@ -36,24 +36,27 @@ def differences(old: Contents, new: Contents) -> Differences:
 
     Targets of one name are compared, and those that are the only ones of their runtime in each bundle.
     """
-    before, after = _facts(old), _facts(new)
+    before, after = _facts(old, new), _facts(new, old)
     parts = {part: list(_changes(before[part], after[part], shows=part in _SHOWN)) for part in before}
     return {part: changes for part, changes in {**parts, "results": list(_results(old, new))}.items() if changes}
 
 
-def _facts(contents: Contents) -> dict[str, dict[str, Any]]:
-    """What a bundle says besides results, by part and name."""
+def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
+    """What a bundle says besides results, by part and name; of a target that the ``other`` has not, its name alone."""
     members, environments = contents.members, dict[str, Any]()
-    editions = [record.header.editions for _, record in contents.bundled]
+    editions = [record.header.editions for record in contents.records.values()]
     files = [yaml.safe_load(members[name]) for name in names_with(members, "clauses/")]
     clauses = [file["clauses"] for file in files if isinstance(file, dict) and isinstance(file.get("clauses"), list)]
-    for label, (_, target) in _targets(contents).items():
+    for label, (_, target) in _targets(contents, other).items():
+        environments[label] = "there"
+        if label not in _targets(other, contents):
+            continue
         described = msgspec.to_builtins(target)
         parts = [each for environment in described.pop("environments") for each in environment["distributions"]]
         facts = {**described, **{each.pop("name"): each for each in parts}}
         environments |= {f"{label}: {name}": fact for name, fact in facts.items()}
     return {
-        "tool": msgspec.to_builtins(contents.stored.tool),
+        "tool": msgspec.to_builtins(contents.description.tool),
         "editions": {name: str(edition) for each in editions for name, edition in each.items()},
         "clauses": {
             str(each["id"]): each for file in clauses for each in file if isinstance(each, dict) and "id" in each
@@ -86,19 +89,19 @@ def _text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _targets(contents: Contents) -> dict[str, tuple[Record, TargetDescription]]:
-    """The targets with their records, by what both bundles may call them: the runtime of one that is alone, or its name."""
-    targets = [(record, target) for _, record in contents.bundled for target in record.header.targets]
-    counts = Counter(target.distribution for _, target in targets)
-    is_alone = {runtime for runtime, count in counts.items() if count == 1}
-    return {
-        target.distribution if target.distribution in is_alone else target.name: (record, target)
-        for record, target in targets
-    }
+def _targets(contents: Contents, other: Contents) -> dict[str, tuple[Record, TargetDescription]]:
+    """The targets with their records, by their names; the only other one of a runtime as ``another RUNTIME``."""
+    named, others = (
+        {target.name: (record, target) for record in each.records.values() for target in record.header.targets}
+        for each in (contents, other)
+    )
+    counts = Counter(target.distribution for name, (_, target) in named.items() if name not in others)
+    is_alone = {name for name, (_, target) in named.items() if name not in others and counts[target.distribution] == 1}
+    return {f"another {pair[1].distribution}" if name in is_alone else name: pair for name, pair in named.items()}
 
 
 def _results(old: Contents, new: Contents) -> Iterator[str]:
-    before, after = _targets(old), _targets(new)
+    before, after = _targets(old, new), _targets(new, old)
     for label in (each for each in before if each in after):
         (was, old_target), (now, new_target) = before[label], after[label]
         title = " -> ".join(dict.fromkeys((old_target.name, new_target.name)))
@@ -118,7 +121,7 @@ def _results(old: Contents, new: Contents) -> Iterator[str]:
 
 def cases_to_run(contents: Contents) -> int:
     """The number of cases that :func:`rerun` runs, each counted for every target."""
-    return sum(record.header.cases * len(record.header.targets) for _, record in contents.bundled)
+    return sum(record.header.cases * len(record.header.targets) for record in contents.records.values())
 
 
 def rerun(
@@ -133,13 +136,13 @@ def rerun(
         # A variable of the environment: processes that execute cases have the same cache.
         os.environ["MAXPOOL_CHECK_CACHE"] = folder
         try:
-            for each, record in contents.bundled:
+            for member, record in contents.records.items():
                 for target in record.header.targets:
                     if (why := _why_not(target)) is not None:
                         verification.unchecked.append(f"{target.name} was not run again: {why}")
                         continue
                     again = _again(contents, record, target, seconds, partial(lambda a, b: progress(a + b), done))
-                    _compare(each.member, record, again, target, verification)
+                    _compare(member, record, again, target, verification)
                     done += record.header.cases
         finally:
             del os.environ["MAXPOOL_CHECK_CACHE"]

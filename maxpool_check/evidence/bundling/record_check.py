@@ -6,7 +6,7 @@ the execution is undecided.
 
 import contextlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,7 +42,6 @@ from maxpool_check.results.outcomes import (
 from maxpool_check.results.outputs import MOST_BYTES, MOST_BYTES_IN_ALL
 from maxpool_check.results.record import (
     FAULTS,
-    REPORTED,
     Execution,
     ExitCode,
     Line,
@@ -68,12 +67,11 @@ from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
-_LIMIT = re.compile(r"no result within (\S+) s")
+_LIMIT = re.compile(r"no result within ([0-9.e+]{1,20}) s")
 _MOST_SHOWN = 100  # characters of a value
 
 _BY_THE_CASE = ("title", "spec", "layout", "size", "clauses", "opset", "translation")
-_OF_EXPLAINED = ("input", "erratum")
-"""What an execution says of its case, whatever came out; and if it needs an explanation."""
+"""What an execution says of its case, whatever came out."""
 _BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "severity", "message"})
 """What an execution, and the footer, says that depends on known defects."""
 
@@ -168,14 +166,12 @@ class RecordCheck:
         except BadTarget as error:
             self._cannot_check(f"its executions: {error}")
         if self._known_differs:
-            self._cannot_check(
-                "which divergences are known: the run had files of defects that the bundle does not have"
-            )
+            what = "which divergences are known"
+            self._cannot_check(f"{what}: the run had files of defects that the bundle does not have")
         is_right = before == (len(self._verification.problems), len(self._verification.unchecked))
         if not is_right and isinstance(self._header.settings, msgspec.UnsetType):
-            self._cannot_check(
-                "how the run was made, which the record does not say: it is judged as one without options"
-            )
+            what = "how the run was made, which the record does not say"
+            self._cannot_check(f"{what}: it is judged as one without options")
         if is_right:
             total, undecided = sum(map(len, self._by_case.values())), len(self._undecided)
             rest = f"; {undecided} have outputs that are too large for it" if undecided else ""
@@ -310,13 +306,13 @@ class RecordCheck:
             expected += [(target.name, each.name) for each in plans[target.name]]
         actual = [(each.target, each.variant) for each in stored]
         if actual != expected:
-            for key in dict.fromkeys([*expected, *actual]):
-                count, place = actual.count(key), f"{case.id} ({key[1]}) on {key[0]}"
-                if key not in expected:
-                    self._add(place, "is no execution of this run")
-                elif count != 1:
-                    self._add(place, "is missing" if not count else f"occurs {count} times")
-            if sorted(actual) == sorted(expected):
+            given, wanted = Counter(actual), Counter(expected)
+            for key in dict.fromkeys([*wanted, *given]):
+                if given[key] != wanted[key]:
+                    times = f"occurs {given[key]} times" if given[key] else "is missing"
+                    text = times if wanted[key] else "is no execution of this run"
+                    self._add(f"{case.id} ({key[1]}) on {key[0]}", text)
+            if given == wanted:
                 self._add(case.id, "its executions are in another order than those of a run")
             return stored
         if any(each.case_sha256 != case.sha256 for each in stored):
@@ -348,34 +344,60 @@ class RecordCheck:
     ) -> TargetResult:
         """The executions of a case on a target, as the judge makes them of the outcomes that the record tells."""
         oracle, why = case.oracle(), self._given_up.get(target)
-        outcomes: dict[Variant, Outcome] = {}
-        lacks_outputs = False
-        for variant, execution in stored.items():
-            try:
-                outcome = _outcome(oracle, variant, execution, self._held, why)
-            except ValueError as error:
-                self._add(_place(execution), str(error))
-                lacks_outputs = True
-                continue
-            lacks_outputs |= outcome is None
-            if outcome is not None:
-                outcomes[variant] = outcome
-        results = {variant: _result(plans[variant], outcome, stored[variant]) for variant, outcome in outcomes.items()}
+        outcomes = {variant: self._outcome(oracle, variant, each, why) for variant, each in stored.items()}
+        results = {
+            # What its output was does not count where the record leaves it out.
+            variant: _result(plans[variant], outcome or Crashed("", ""), stored[variant])
+            for variant, outcome in outcomes.items()
+        }
         judged = judged_case(case, target, oracle, results, _unoptimized(oracle, target, stored))
-        lines = dict(zip(results, executions(judged), strict=True))
-        for variant, execution in stored.items():
+        lines = []
+        for (variant, execution), line in zip(stored.items(), executions(judged), strict=True):
             kept = {name: getattr(execution, name) for name in ("origin", "seconds", "matched")}
-            if variant in lines:
-                lines[variant] = msgspec.structs.replace(lines[variant], **kept)
-            # Where an output of another variant is missing, a verdict that compares the two may be right.
-            may_compare = lacks_outputs and isinstance(outcomes.get(variant), Returned)
+            line = msgspec.structs.replace(line, **kept)
             plain = msgspec.structs.replace(execution, known=None, status="")
-            if variant not in lines or (may_compare and not _is_same_line(lines[variant], plain)):
+            # Where an output of another variant is missing, a verdict that compares the two may be right.
+            may_compare = None in outcomes.values() and isinstance(outcomes[variant], Returned)
+            if outcomes[variant] is None or (may_compare and not _is_same_line(line, plain)):
                 self._undecided.append(Undecided(_place(execution), execution.verdict))
-                lines[variant] = _by_the_case(case, target, oracle, plans[variant], plain)
-        ordered = tuple(lines[variant] for variant in stored)
-        is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in ordered)
-        return TargetResult(ordered, why if is_lost else None)
+                line = msgspec.structs.replace(plain, **{name: getattr(line, name) for name in _BY_THE_CASE})
+            lines.append(line)
+        is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)
+        return TargetResult(tuple(lines), why if is_lost else None)
+
+    def _outcome(
+        self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution, given_up: str | None
+    ) -> Outcome | None:
+        """The outcome that the record tells; None if it leaves out an output.
+
+        The verdict says what a target did that returned nothing, and must follow from it in turn.
+        """
+        if execution.digests or execution.verdict is Verdict.DIVERGES:
+            sides = oracle.graph.context.side_outputs if isinstance(oracle, GraphOracle) else ()
+            if extra := sorted(execution.digests.keys() - {*variant.outputs, *sides, BEHIND}):
+                self._add(_place(execution), f"has a digest of {', '.join(extra)}, which its variant does not return")
+                return None
+            outputs, missing = self._held.of(oracle, execution)
+            for name in missing:
+                self._add(_place(execution), f"{name} is not the reference's, and the record does not hold it")
+            return Returned(outputs) if len(outputs) == len(execution.digests) else None
+        message = execution.message
+        match execution.verdict:
+            case Verdict.CRASHES:
+                return Crashed(message, "")
+            case Verdict.TIMES_OUT:
+                limit = _LIMIT.fullmatch(message)
+                return TimedOut(float(limit[1]) if limit is not None else 0.0)
+            case Verdict.NOT_EXPRESSIBLE:
+                return NotExecuted(message)
+            case Verdict.NOT_CLAIMED:
+                return NotClaimed(message)
+            case Verdict.ERROR:
+                return Failed(message, final=message == given_up, traceback=execution.traceback)
+        if isinstance(oracle, GraphOracle) and oracle.pooling.refusable:
+            message = message.removesuffix(f" (allowed by {oracle.pooling.refusable})")
+        status, _, rest = message.partition(": ")
+        return RefusedByTarget(status, rest)
 
     @cached_property
     def _given_up(self) -> Mapping[str, str]:
@@ -438,24 +460,24 @@ class _HeldOutputs:
         """Digests of the outputs that no execution names, as far as met."""
         self.left_out: set[str] = set()
 
-    def of(self, oracle: GraphOracle | Refused, execution: Execution) -> dict[str, np.ndarray] | None:
-        """The outputs of an execution by name; None if the record may leave one out. Raises ``ValueError`` if it may not.
+    def of(self, oracle: GraphOracle | Refused, execution: Execution) -> tuple[Mapping[str, np.ndarray], Sequence[str]]:
+        """The outputs of an execution by name, and the names of those that the record must hold and does not.
 
-        Outputs that the record does not hold are the reference's.
+        Outputs that the record does not hold are the reference's; one that it may leave out is in neither.
         """
         expected = {} if isinstance(oracle, Refused) else oracle.expected
-        tensors = {}
+        tensors, missing = {}, []
         for name, sha256 in execution.digests.items():
             self.unnamed.discard(sha256)
             if sha256 in self._outputs:
                 tensors[name] = self._outputs[sha256].tensor()
             elif name in expected and digest(expected[name]) == sha256:
                 tensors[name] = expected[name]
-            elif not self._may_lack(name, expected, execution):
-                raise ValueError(f"{name} is not the reference's, and the record does not hold it")
-            else:
+            elif self._may_lack(name, expected, execution):
                 self.left_out.add(sha256)
-        return tensors if len(tensors) == len(execution.digests) else None
+            else:
+                missing.append(name)
+        return tensors, missing
 
     def _may_lack(self, name: str, expected: Mapping[str, np.ndarray], execution: Execution) -> bool:
         """Whether an output is too large for the record, as far as its size is known."""
@@ -463,38 +485,6 @@ class _HeldOutputs:
             return True
         size = expected[name].nbytes
         return size > MOST_BYTES or self._size + size > MOST_BYTES_IN_ALL
-
-
-def _outcome(
-    oracle: GraphOracle | Refused, variant: Variant, execution: Execution, held: _HeldOutputs, given_up: str | None
-) -> Outcome | None:
-    """The outcome that a record tells; None if it leaves out an output. Raises ``ValueError`` for outputs that cannot be.
-
-    The verdict says what a target did that returned nothing, and must follow from it in turn.
-    """
-    if execution.digests or execution.verdict is Verdict.DIVERGES:
-        sides = oracle.graph.context.side_outputs if isinstance(oracle, GraphOracle) else ()
-        if extra := sorted(execution.digests.keys() - {*variant.outputs, *sides, BEHIND}):
-            raise ValueError(f"has a digest of {', '.join(extra)}, which its variant does not return")
-        outputs = held.of(oracle, execution)
-        return None if outputs is None else Returned(outputs)
-    message = execution.message
-    match execution.verdict:
-        case Verdict.CRASHES:
-            return Crashed(message, "")
-        case Verdict.TIMES_OUT:
-            limit = _LIMIT.fullmatch(message)
-            return TimedOut(float(limit[1]) if limit is not None and limit[1].replace(".", "").isdigit() else 0.0)
-        case Verdict.NOT_EXPRESSIBLE:
-            return NotExecuted(message)
-        case Verdict.NOT_CLAIMED:
-            return NotClaimed(message)
-        case Verdict.ERROR:
-            return Failed(message, final=message == given_up, traceback=execution.traceback)
-    if isinstance(oracle, GraphOracle) and oracle.pooling.refusable:
-        message = message.removesuffix(f" (allowed by {oracle.pooling.refusable})")
-    status, _, rest = message.partition(": ")
-    return RefusedByTarget(status, rest)
 
 
 def _result(planned: VariantPlan, outcome: Outcome, execution: Execution) -> VariantResult:
@@ -507,18 +497,6 @@ def _result(planned: VariantPlan, outcome: Outcome, execution: Execution) -> Var
         return VariantResult(outcome, execution.opset, execution.translation)
     part = planned.parts[-1]
     return VariantResult(outcome, part.opset, part.translation.steps, part.request)
-
-
-def _by_the_case(
-    case: Case, target: str, oracle: GraphOracle | Refused, planned: VariantPlan, stored: Execution
-) -> Execution:
-    """The recorded execution of a target that returned outputs, with all that does not depend on them made again."""
-    result = _result(planned, Crashed("", ""), stored)
-    (line,) = executions(judged_case(case, target, oracle, {planned.variant: result}))
-    fields = {name: getattr(line, name) for name in _BY_THE_CASE}
-    is_explained = stored.verdict in REPORTED | {Verdict.UNDEFINED, Verdict.ERROR}
-    fields |= {name: getattr(line, name) if is_explained else None for name in _OF_EXPLAINED}
-    return msgspec.structs.replace(stored, **fields, limit=False, traceback="")
 
 
 def _unoptimized(

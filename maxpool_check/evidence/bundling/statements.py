@@ -31,7 +31,7 @@ _NAMESPACE = uuid.UUID("6f0ad6b2-1a3c-5f54-9c1e-6d2f0a0c7d11")
 def attestations(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The two statements of each target, about what was tested, as far as the record has its digest, and the record itself."""
     for results in contents.results:
-        target, record = results.target, results.bundled.member
+        target, record = results.target, results.member
         tested = {
             each.wheel or each.name: each.wheel_sha256
             for environment in target.environments
@@ -86,7 +86,7 @@ def _conformance(contents: Contents, results: TargetResults) -> dict[str, Any]:
             "sha256": header.tool_files and header.tool_files.sha256,
         },
         "target": {name: getattr(target, name) for name in ("name", "distribution", "version", "provider")},
-        "record": _descriptor(contents, results.bundled.member),
+        "record": _descriptor(contents, results.member),
         "startedOn": header.started,
         "result": results.report.result[0],
         "exitCode": int(results.report.exit_code),
@@ -127,13 +127,13 @@ def _bill(results: TargetResults) -> bytes:
     from cyclonedx.model.bom import Bom, BomMetaData
     from cyclonedx.output.json import JsonV1Dot6
 
-    target = results.target
+    target, header = results.target, results.record.header
     root = _component(
         "application", target.name, "target", target.version, distribution=target.distribution, provider=target.provider
     )
     bill = Bom(
-        serial_number=uuid.uuid5(_NAMESPACE, f"{results.bundled.sha256} {target.name}"),
-        metadata=BomMetaData(component=root, timestamp=datetime.fromisoformat(results.record.header.started)),
+        serial_number=uuid.uuid5(_NAMESPACE, f"{header.cases_sha256} {header.started} {target.name}"),
+        metadata=BomMetaData(component=root, timestamp=datetime.fromisoformat(header.started)),
     )
     top = [_component("file", name, f"program/{name}", sha256=digest) for name, digest in target.program.items()]
     for number, environment in enumerate(target.environments):

@@ -29,29 +29,15 @@ _LONGEST = 50
 """A name of a member has 100 characters at most."""
 
 
-class BundledRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of a bundle: ``name`` is that of its pages, ``member`` its file, ``sha256`` the digest of its lines.
-
-    ``cases`` and ``executions`` are numbers.
-    """
-
-    name: str
-    member: str
-    sha256: str
-    targets: tuple[str, ...]
-    cases: int
-    executions: int
-
-
 @dataclass(frozen=True)
 class TargetResults:
-    """The results of one target: ``name`` is that of its files in the bundle.
+    """The results of one target: ``name`` is that of its files in the bundle, ``member`` its record.
 
     ``record`` is what the record would be if its run had had this target alone. ``executions`` are numbers by verdict.
     """
 
     name: str
-    bundled: BundledRecord
+    member: str
     record: Record
     target: TargetDescription
     executions: Counter[Verdict]
@@ -111,15 +97,15 @@ def report_of(record: Record) -> RunReport:
     return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
 
 
-def target_results(records: Sequence[tuple[BundledRecord, Record]]) -> list[TargetResults]:
-    """The results of every target, in the order of the records."""
-    targets = [(each, record, target) for each, record in records for target in record.header.targets]
+def target_results(records: Mapping[str, Record]) -> list[TargetResults]:
+    """The results of every target, in the order of the records, which are given by their members."""
+    targets = [(member, record, target) for member, record in records.items() for target in record.header.targets]
     names = member_names([target.name for _, _, target in targets])
     results = []
-    for name, (each, record, target) in zip(names, targets, strict=True):
+    for name, (member, record, target) in zip(names, targets, strict=True):
         own = _of_target(record, target)
         counts = Counter(execution.verdict for execution in own.executions)
-        results.append(TargetResults(name, each, own, target, counts))
+        results.append(TargetResults(name, member, own, target, counts))
     return results
 
 

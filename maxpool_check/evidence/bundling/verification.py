@@ -113,9 +113,9 @@ def _check_signature(members: Mapping[str, bytes], key: Path | None, verificatio
 
 def _check_contents(contents: Contents, verification: Verification) -> None:
     """Check the records against the cases and both references, and all else against what follows from them and this tool."""
-    tool, own = contents.stored.tool, present_tool()
-    if contents.stored.schema != SCHEMA:
-        text = f"the schema {contents.stored.schema}; this version verifies {SCHEMA}"
+    tool, own = contents.description.tool, present_tool()
+    if contents.description.schema != SCHEMA:
+        text = f"the schema {contents.description.schema}; this version verifies {SCHEMA}"
         verification.unchecked.append(f"{DESCRIPTION}: {text}")
         return
     if (tool.version, tool.files.sha256) != (own.version, own.files.sha256):
@@ -138,11 +138,10 @@ def _check_contents(contents: Contents, verification: Verification) -> None:
         for case in contents.cases.values():
             for problem in contradictions(case):
                 verification.add(case.origin.path, f"{problem.line}:{problem.column}: {problem.message}")
-    for each, record in contents.bundled:
-        with verification.check("", each.member):
-            RecordCheck(each.member, record, contents, verification).check(
-                decompressed(each.member, contents.members[each.member])
-            )
+    for member, record in contents.records.items():
+        with verification.check("", member):
+            lines = decompressed(member, contents.members[member])
+            RecordCheck(member, record, contents, verification).check(lines)
     sentence = "All other files, made again from the records, the cases and this tool, are the same, byte for byte."
     with verification.check(sentence, "pages"):
         _check_derived(contents, verification)
@@ -163,7 +162,7 @@ def _check_derived(contents: Contents, verification: Verification) -> None:
 def _check_cases(contents: Contents, verification: Verification) -> None:
     """Check that the files of cases are those of the records, and say which are not of the tool."""
     own, root = names_with(contents.members, CASES), shipped_root()
-    described = [record.header.corpus for _, record in contents.bundled]
+    described = [record.header.corpus for record in contents.records.values()]
     is_part = any(each is not None and each.version is None and each.cases > len(contents.cases) for each in described)
     # A run that has selected some cases comes with all of them.
     used = {case.origin.path for case in (contents.corpus if is_part else contents.cases.values())}
@@ -183,7 +182,7 @@ def _check_cases(contents: Contents, verification: Verification) -> None:
         if others
         else "Cases and known defects are those that come with the tool."
     )
-    if any(each is not None and each.version == contents.stored.tool.version for each in described):
+    if any(each is not None and each.version == contents.description.tool.version for each in described):
         for name in others:
             verification.add(name, "is not in the corpus that comes with this tool, which the record names")
 
@@ -205,7 +204,7 @@ def _compare(name: str, stored: bytes, expected: bytes, contents: Contents, veri
     at = max(0, next(differing, min(map(len, lines))) - 40)
     shown = [line[at : at + _LONGEST].decode(errors="replace").strip() for line in lines]
     text = f"does not follow from the records: it says '{shown[0]}'; it follows '{shown[1]}'"
-    libraries = contents.stored.libraries
+    libraries = contents.description.libraries
     if libraries == present_libraries():
         verification.add(f"{name}:{number}", text)
     else:
