@@ -179,7 +179,7 @@ class CaseItem(pytest.Item):
         """Run the case, judge the results, and compare them with the known defects."""
         from maxpool_check.corpus.conditions import resolved
         from maxpool_check.judging.ledger import Ledger
-        from maxpool_check.reporting.text import details
+        from maxpool_check.reporting.executions import details
         from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.case_run import executions, run_case
         from maxpool_check.running.decisions import apply_known

@@ -154,7 +154,7 @@ class _Report:
 
     def show(self, seed: int, number: int, discovery: "Discovery") -> None:
         """Write and print a discovery, if it is new."""
-        from maxpool_check.reporting.tensors import coordinates
+        from maxpool_check.reporting.drawing import coordinates
 
         if discovery.signature in self._known[discovery.target]:
             return

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from maxpool_check.reporting.drawing import LEGEND, drawings
+from maxpool_check.reporting.drawing import LEGEND, coordinates, drawings, window_text
+from maxpool_check.reporting.executions import axis_lines
 from maxpool_check.reporting.findings import sentence
-from maxpool_check.reporting.shapes import axis_lines
-from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.results.details import Cell
 from maxpool_check.words import plural
 

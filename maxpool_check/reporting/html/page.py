@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import maxpool_check
 from maxpool_check import inert
-from maxpool_check.reporting.drawing import LEGEND
+from maxpool_check.reporting.drawing import LEGEND, coordinates, window_text
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.provenance import made_with
-from maxpool_check.reporting.tensors import coordinates, window_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

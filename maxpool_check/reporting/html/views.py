@@ -10,14 +10,13 @@ from functools import cached_property
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.drawing import Drawing, drawings
+from maxpool_check.reporting.drawing import Drawing, coordinates, drawings, planes, window_text
+from maxpool_check.reporting.executions import axis_lines
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.issues import issue_lines
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug
 from maxpool_check.reporting.reruns import commands
-from maxpool_check.reporting.shapes import axis_lines
-from maxpool_check.reporting.tensors import coordinates, planes, window_text
 from maxpool_check.results.record import Execution, Record, TargetDescription
 
 MOST_ROWS = 1000
@@ -80,7 +79,7 @@ class ExecutionView:
     @property
     def shapes(self) -> list[str]:
         """The axes of outputs whose sizes are wrong, each with the formulas of both sizes."""
-        return axis_lines(self.execution.shapes, self.execution.spec)
+        return list(axis_lines(self.execution.shapes, self.execution.spec))
 
     @property
     def total(self) -> int:
@@ -176,7 +175,7 @@ class FindingView:
         data = self.finding.smallest.input
         if data is None or data.entering is None or not data.values or len(data.values) > _MOST_CELLS:
             return []
-        return planes(data.values, data.shape, [], self.finding.smallest.layout)
+        return planes(data.values, data.shape, self.finding.smallest.layout)
 
     @property
     def input_lines(self) -> list[str]:
@@ -185,7 +184,7 @@ class FindingView:
         drawn = any(drawing.planes for example in self.examples for drawing in example.drawings)
         if data is None or drawn or not data.pooled.values or len(data.pooled.values) > _MOST_CELLS:
             return []
-        return planes(data.pooled.values, data.pooled.shape, [], self.finding.smallest.layout)
+        return planes(data.pooled.values, data.pooled.shape, self.finding.smallest.layout)
 
     @cached_property
     def rows(self) -> list[CaseRow]:
