@@ -420,13 +420,13 @@ def test_the_page_of_a_model_decides_on_each_node_and_draws_what_is_wrong(pages,
     page = visit().open(pages["model"])
     assert page.locator(".verdict").text_content().startswith("BLOCK ")
     row = page.locator("#nodes tbody tr").first
-    assert [each.text_content() for each in row.locator(".badge").all()] == [
+    assert [each.text_content() for each in row.locator(".tone").all()] == [
         "conforms",
         "WRONG y-pad-value-leak",
         "BLOCK",
     ]
     assert page.locator("#wrong svg.plane").count()
-    assert shown(page).first.locator(".badges").text_content().startswith("wrong-on-finite WRONG")
+    assert shown(page).first.locator(".badges").text_content().startswith("WRONG wrong-on-finite")
 
 
 def test_a_filter_of_changes(pages, visit):
