@@ -141,7 +141,7 @@ def _history(path: Path) -> Any:
     from lzma import LZMAError
 
     from maxpool_check.files import open_regular
-    from maxpool_check.reporting.site.history import History
+    from maxpool_check.reporting.site.collected import History
     from maxpool_check.results.storage import decompressed
 
     try:

@@ -52,7 +52,8 @@ class Detail(Enum):
 class FindingView:
     """A finding of the run with this header, and how to show it; with ``everything``, nothing is shortened.
 
-    ``label`` stands for its status, ``notes`` are more to know of it, and ``clause_address`` gives the address of a clause.
+    ``label`` stands for its status, ``notes`` are more to know of it. On a site, ``pages`` gives the address
+    of a page by its folder and name.
     """
 
     finding: Finding
@@ -61,7 +62,7 @@ class FindingView:
     everything: bool = False
     label: str = ""
     notes: Sequence[Inline] = ()
-    clause_address: Callable[[str], str] = lambda clause: f"#clause={quote(clause)}"
+    pages: Callable[[str, str], str] | None = None
 
     @property
     def name(self) -> str:
@@ -171,6 +172,8 @@ class FindingView:
             numbers = ", ".join(f"{number} {variant}" for variant, number in variants.items())
             more = f". All kinds: {', '.join(finding.kinds)}" if finding.kinds != finding.example_kinds else ""
             notes.append(f"Executions: {numbers}{self._cut(more, 240)}.")
+        if self.pages is not None and self.detail is Detail.PART and defect is not None:
+            notes.append(Span("The page of this defect", href=self.pages("defects", defect.id)))
         yield from map(Paragraph, [*notes, *self.notes])
         if self.detail.is_page:
             yield Paragraph(f"Versions that show it: {self._versions}.")
@@ -213,7 +216,8 @@ class FindingView:
         text: list[str | Span] = []
         for clause, count in clauses:
             text += [", " if text else "The clauses that its cases are about: "]
-            text += [Span(clause, href=self.clause_address(clause)), f" ({plural(count, 'case')})"]
+            place = f"#clause={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
+            text += [Span(clause, href=place), f" ({plural(count, 'case')})"]
         return Paragraph([*text, "."] if clauses else "Its cases name no clause.")
 
     def _repeat(self) -> Iterator[Block]:

@@ -6,7 +6,7 @@ as fit into :data:`MOST_BYTES` for each target. A page shows everything, with fi
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -97,10 +97,13 @@ class _Reason:
 
 
 class RunView:
-    """What reports of a run show, computed in one pass over its executions; ``detail`` is how much."""
+    """What reports of a run show, computed in one pass over its executions; ``detail`` is how much.
 
-    def __init__(self, report: RunReport, detail: Detail) -> None:
-        self.report, self.record, self.detail = report, report.record, detail
+    On a site, ``pages`` gives the address of a page by its folder and name.
+    """
+
+    def __init__(self, report: RunReport, detail: Detail, pages: Callable[[str, str], str] | None = None) -> None:
+        self.report, self.record, self.detail, self.pages = report, report.record, detail, pages
         self.is_brief = detail is Detail.TERMINAL
         self.everything = report.in_full if self.is_brief else report.cases or detail.is_page
         self.targets = [target.name for target in self.record.header.targets]
@@ -138,7 +141,7 @@ class RunView:
     def view_of(self, finding: Finding) -> FindingView:
         """A finding, in this detail."""
         everything = self.report.cases if self.is_brief else self.everything
-        return FindingView(finding, self.record.header, self.detail, everything)
+        return FindingView(finding, self.record.header, self.detail, everything, pages=self.pages)
 
     def drawn(self, findings: Iterable[Finding], budgets: dict[str, int] | None = None) -> list[blocks.Finding]:
         """Findings in full: those that fit into the bytes left for their target, or all."""
@@ -378,7 +381,8 @@ class RunView:
                 words = f"{where}: {document.verdicts[Verdict.CONFORMS]} of {document.compared} executions conform; "
                 words += f"{plural(document.conforming.count, 'case conforms', 'cases conform')} in every variant"
                 table = Table(["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}")
-                result.append(Folded([Span(spec, strong=True), words], [table, document.conforming], "conforming"))
+                names = [] if self.detail is Detail.PART else [document.conforming]
+                result.append(Folded([Span(spec, strong=True), words], [table, *names], "conforming"))
         return result or [Paragraph("Nothing was compared.")]
 
     def faults(self) -> dict[str, list[Finding]]:
@@ -431,9 +435,11 @@ def for_markdown(report: RunReport) -> Document:
     return _document(view, left // max(1, len(view.targets)))
 
 
-def for_page(report: RunReport, detail: Detail = Detail.PAGE) -> Document:
-    """The page of a run: everything, with filters."""
-    return _document(RunView(report, detail))
+def for_page(
+    report: RunReport, detail: Detail = Detail.PAGE, pages: Callable[[str, str], str] | None = None
+) -> Document:
+    """The page of a run: everything, with filters; ``pages`` as of :class:`RunView`."""
+    return _document(RunView(report, detail, pages))
 
 
 def _document(view: RunView, budget: int = 0) -> Document:

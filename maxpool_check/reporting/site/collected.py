@@ -8,12 +8,19 @@ from itertools import groupby
 
 from packaging.version import InvalidVersion, Version
 
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.html.run import RunPage
-from maxpool_check.reporting.html.views import FindingView, settings
 from maxpool_check.reporting.matrix import counts
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, Record, TargetDescription, Verdict
+
+
+@dataclass(frozen=True)
+class History:
+    """What releases of a runtime showed, from the JSON of ``maxpool-check history``: executions by version and verdict."""
+
+    runtime: str
+    verdicts: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,29 +33,14 @@ class Run:
     report: RunReport
 
     @property
-    def record(self) -> Record:
-        """The record."""
-        return self.report.record
-
-    @property
     def badge(self) -> str:
         """The name of its badge: that of the record, with the target if the record has several."""
-        return self.name if len(self.record.header.targets) == 1 else f"{self.name}-{self.target.name}"
-
-    @property
-    def runtime(self) -> str:
-        """The runtime: the distribution that it is installed from."""
-        return self.target.distribution
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What is wrong on the target."""
-        return [finding for finding in self.report.findings if finding.target == self.target.name]
+        return self.name if len(self.report.record.header.targets) == 1 else f"{self.name}-{self.target.name}"
 
     @cached_property
     def by_document(self) -> dict[str, Counter[str]]:
         """The number of executions by document and word of :mod:`maxpool_check.reporting.matrix`."""
-        return counts(self.record, self.target.name, self.report.findings, lambda each: each.spec)
+        return counts(self.report.record, self.target.name, self.report.findings, lambda each: each.spec)
 
     @cached_property
     def total(self) -> Counter[str]:
@@ -66,48 +58,27 @@ class Outcome:
     evidence: str
 
 
-@dataclass(frozen=True, eq=False)
-class CaseOutcomes:
-    """A case on a target: the digest of the case as it was executed, and the outcome of each variant."""
-
-    run: Run
-    digest: str
-    outcomes: Mapping[str, Outcome]
-
-    @property
-    def by_outcome(self) -> dict[Outcome, list[str]]:
-        """The variants of each outcome."""
-        result: dict[Outcome, list[str]] = defaultdict(list)
-        for variant, outcome in self.outcomes.items():
-            result[outcome].append(variant)
-        return dict(result)
-
-
 @dataclass(eq=False)
 class CaseEntry:
-    """A case, as its newest run says, and what each run showed of it."""
+    """A case, as its newest run says. ``digests`` has the case as each run executed it, ``results`` the outcome of each variant."""
 
     id: str
-    title: str
-    spec: str
-    clauses: Sequence[str]
-    origin: str
+    title: str = ""
+    spec: str = ""
+    clauses: Sequence[str] = ()
+    origin: str = ""
     settings: str = ""
-    results: list[CaseOutcomes] = field(default_factory=list)
-
-    @property
-    def digests(self) -> list[str]:
-        """The digests of the case in the runs, the newest last; several if it was changed between them."""
-        return list(dict.fromkeys(result.digest for result in self.results))
+    digests: dict[Run, str] = field(default_factory=dict)
+    results: dict[Run, dict[str, Outcome]] = field(default_factory=dict)
 
     @property
     def outcomes(self) -> dict[Outcome, dict[Run, list[str]]]:
         """The runs of each outcome, with the variants if others have another one: what is wrong first, what was not executed last."""
         order = list(Verdict)
-        found: dict[Outcome, dict[Run, list[str]]] = defaultdict(dict)
-        for result in self.results:
-            for outcome, variants in result.by_outcome.items():
-                found[outcome][result.run] = variants if len(result.by_outcome) > 1 else []
+        found: dict[Outcome, dict[Run, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for run, variants in self.results.items():
+            for variant, outcome in variants.items():
+                found[outcome][run] += [variant] if len(set(variants.values())) > 1 else []
         return dict(sorted(found.items(), key=lambda item: order.index(Verdict(item[0].verdict))))
 
 
@@ -116,22 +87,17 @@ class DefectEntry:
     """A known defect: what is known of it, and its finding on each run that shows it."""
 
     entry: KnownEntry
-    shown: list[tuple[Run, Finding]] = field(default_factory=list)
+    shown: dict[Run, Finding] = field(default_factory=dict)
 
     @property
     def cases(self) -> list[str]:
         """The cases that show it on any target."""
-        return list(dict.fromkeys(case for _, finding in self.shown for case in finding.cases))
-
-    @property
-    def views(self) -> list[FindingView]:
-        """Its findings, as pages show them."""
-        return [FindingView(finding, run.target, run.record) for run, finding in self.shown]
+        return list(dict.fromkeys(case for finding in self.shown.values() for case in finding.cases))
 
 
 @dataclass(eq=False)
 class Topic:
-    """A kind or a clause: the numbers of executions of each run, and the cases. ``words`` are the heads of the numbers."""
+    """A kind or a clause: the numbers of executions of each run by what they are, the cases, and the defects."""
 
     name: str
     numbers: dict[Run, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -144,91 +110,70 @@ class Collected:
 
     def __init__(self, records: Iterable[tuple[str, Record]]) -> None:
         self.runs: list[Run] = []
-        self.pages: dict[str, RunPage] = {}
         self.cases: dict[str, CaseEntry] = {}
         self.defects: dict[str, DefectEntry] = {}
         self.kinds: dict[str, Topic] = {}
         self.clauses: dict[str, Topic] = {}
         ordered = sorted(records, key=lambda item: item[1].header.started)
-        releases = Counter(_release(target) for _, record in ordered for target in record.header.targets)
+        releases = Counter(release_of(target) for _, record in ordered for target in record.header.targets)
         for name, record in ordered:
-            titles = {
-                target.name: _release(target) + (f" ({_rest(target)})" if releases[_release(target)] > 1 else "")
-                for target in record.header.targets
-            }
-            self._add(name, record, titles)
-
-    def _add(self, name: str, record: Record, titles: Mapping[str, str]) -> None:
-        code = record.footer.exit_code if record.footer is not None else ExitCode.INCOMPLETE
-        report = RunReport(record, code)
-        self.pages[name] = RunPage(report, names_alone=True)
-        runs = {target.name: Run(name, titles[target.name], target, report) for target in record.header.targets}
-        self.runs += runs.values()
-        for run in runs.values():
-            for finding in run.findings:
+            code = record.footer.exit_code if record.footer is not None else ExitCode.INCOMPLETE
+            report, runs = RunReport(record, code), dict[str, Run]()
+            for target in record.header.targets:
+                title = release_of(target)
+                if releases[title] > 1:
+                    rest = target.name.removeprefix(f"{target.distribution}=={target.version}").lstrip("?@")
+                    title += f" ({rest or target.provider})"
+                runs[target.name] = Run(name, title, target, report)
+            self.runs += runs.values()
+            for finding in report.findings:
                 if finding.defect is not None:
                     entry = self.defects.setdefault(finding.defect.id, DefectEntry(finding.defect))
                     entry.entry = finding.defect
-                    entry.shown.append((run, finding))
-        for (_, target), executions in groupby(record.executions, lambda each: (each.case, each.target)):
-            if target in runs:
-                self._add_case(runs[target], list(executions))
+                    entry.shown.setdefault(runs[finding.target], finding)
+            for (_, name_of_target), executions in groupby(record.executions, lambda each: (each.case, each.target)):
+                if name_of_target in runs:
+                    self._add(runs[name_of_target], list(executions))
 
-    def _add_case(self, run: Run, executions: Sequence[Execution]) -> None:
+    def _add(self, run: Run, executions: Sequence[Execution]) -> None:
+        """Add the executions of a case."""
         first = executions[0]
-        entry = self.cases.setdefault(first.case, CaseEntry(first.case, "", "", (), ""))
+        entry = self.cases.setdefault(first.case, CaseEntry(first.case))
         entry.title, entry.spec, entry.clauses, entry.origin = first.title, first.spec, first.clauses, first.origin
-        entry.settings = next((settings(each) for each in executions if each.input is not None), entry.settings)
-        entry.results.append(
-            CaseOutcomes(run, first.case_sha256, {each.variant: _outcome(each) for each in executions})
-        )
-        for execution in executions:
-            for kind in execution.kinds:
-                topic = self.kinds.setdefault(kind, Topic(kind))
-                topic.numbers[run]["executions"] += 1
-                topic.cases[execution.case] = None
-                if execution.known is not None:
-                    topic.defects.add(execution.known)
-            for clause in execution.clauses:
-                topic = self.clauses.setdefault(clause, Topic(clause))
-                topic.numbers[run]["compared"] += execution.verdict in COMPARED
-                topic.numbers[run]["conforming"] += execution.verdict is Verdict.CONFORMS
-                topic.cases[execution.case] = None
+        entry.digests[run], entry.results[run] = first.case_sha256, {}
+        for each in executions:
+            entry.settings = ExecutionView(each).settings or entry.settings
+            evidence = str(each.cells[0]) if each.cells else each.message if each.verdict is Verdict.DIVERGES else ""
+            entry.results[run][each.variant] = Outcome(each.verdict.value, each.kinds, each.known, evidence)
+            topics = [(self.kinds, name, ["executions"]) for name in each.kinds]
+            words = ["compared"] * (each.verdict in COMPARED) + ["conforming"] * (each.verdict is Verdict.CONFORMS)
+            topics += [(self.clauses, name, words) for name in each.clauses]
+            for table, name, words in topics:
+                topic = table.setdefault(name, Topic(name))
+                topic.numbers[run].update(words)
+                topic.cases[each.case] = None
+                topic.defects |= {each.known} if each.known is not None and table is self.kinds else set()
 
     @property
     def runtimes(self) -> dict[str, list[Run]]:
-        """The runs by runtime, those of the newest version last."""
+        """The runs by runtime, the distribution that it is installed from, those of the newest version last."""
         result: dict[str, list[Run]] = defaultdict(list)
-        for run in sorted(self.runs, key=lambda each: (each.runtime, _version(each.target.version), each.name)):
-            result[run.runtime].append(run)
+        for run in sorted(
+            self.runs, key=lambda each: (each.target.distribution, _version(each.target.version), each.name)
+        ):
+            result[run.target.distribution].append(run)
         return dict(result)
 
     @property
     def documents(self) -> list[str]:
         """The documents that any run has cases of."""
-        known = dict.fromkeys(spec for run in self.runs for spec in run.record.header.profile)
+        known = dict.fromkeys(spec for run in self.runs for spec in run.report.record.header.profile)
         return [*known, *sorted({spec for run in self.runs for spec in run.by_document} - known.keys())]
 
 
-def _release(target: TargetDescription) -> str:
+def release_of(target: TargetDescription) -> str:
+    """The runtime with its version."""
     return target.release or target.name
-
-
-def _rest(target: TargetDescription) -> str:
-    """What tells a target apart from others of its release."""
-    return target.name.removeprefix(f"{target.distribution}=={target.version}").lstrip("?@") or target.provider
-
-
-def _outcome(execution: Execution) -> Outcome:
-    """What a case page says of an execution; the page of the run has the messages of refusals."""
-    text = (
-        str(execution.cells[0])
-        if execution.cells
-        else execution.message
-        if execution.verdict is Verdict.DIVERGES
-        else ""
-    )
-    return Outcome(execution.verdict.value, execution.kinds, execution.known, text)
 
 
 def _version(text: str) -> Version:

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from maxpool_check.docs import anchor, topics
-from maxpool_check.reporting.site.addresses import address
-from maxpool_check.reporting.site.pages import Page
+from maxpool_check.reporting.blocks import Document, Inline, Span, Table
+from maxpool_check.reporting.site.pages import Page, address
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -22,13 +22,16 @@ _ELSEWHERE = {"reports/kinds.md": "kinds/index.html", "reports/defects/README.md
 
 def documentation(names: Collection[str]) -> Iterator[Page]:
     """A page for each topic, and one that lists them. ``names`` are the kinds and defects that the site has pages of."""
-    rows = [(topic.title, address(FOLDER, topic.name), topic.summary) for topic in topics().values()]
-    data = {"title": "Documentation", "pages": {title: place for title, place, _ in rows}}
-    yield Page(f"{FOLDER}/index.html", "Documentation", "list", "site_docs_index.html", {"rows": rows}, data)
+    places = {topic.title: address(FOLDER, topic.name) for topic in topics().values()}
+    rows: list[list[Inline]] = [
+        [Span(topic.title, href=f"../{places[topic.title]}"), topic.summary] for topic in topics().values()
+    ]
+    listed = Document("", "Documentation", [], [Table(["page", "about"], rows, label="Documentation")])
+    yield Page(f"{FOLDER}/index.html", "list", listed, {"title": "Documentation", "pages": places})
     for topic in topics().values():
-        values = {"html": html_of(topic.text, names), "name": topic.name}
         data = {"about": topic.summary, "markdown": topic.text}
-        yield Page(address(FOLDER, topic.name), topic.title, "documentation", "site_docs.html", values, data)
+        document, html = Document("Documentation", topic.title, [], []), html_of(topic.text, names)
+        yield Page(places[topic.title], "documentation", document, data, html=html)
 
 
 def html_of(text: str, names: Collection[str] = ()) -> Any:

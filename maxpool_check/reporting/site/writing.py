@@ -4,30 +4,21 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.html.page import Filters, asset, render_page, write_page
+from maxpool_check.reporting.blocks import Document
+from maxpool_check.reporting.finding_view import Detail
+from maxpool_check.reporting.html.page import asset, render_page
+from maxpool_check.reporting.matrix import cell, worst
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.site.addresses import address, case_address, part
-from maxpool_check.reporting.site.collected import Collected, Run
+from maxpool_check.reporting.run_view import for_page
+from maxpool_check.reporting.site.collected import Collected, History
 from maxpool_check.reporting.site.documentation import documentation
-from maxpool_check.reporting.site.history import History
-from maxpool_check.reporting.site.pages import SCHEMA, Page, case_files, matrix_cell, pages
+from maxpool_check.reporting.site.pages import SCHEMA, TONES, Page, address, below, case_files, pages, part
+from maxpool_check.reporting.writers import html
 from maxpool_check.results.record import Record
-from maxpool_check.words import plural
-
-_FILTERS: Filters = {
-    "part": part,
-    "case_address": case_address,
-    "defect_address": partial(address, "defects"),
-    "kind_address": partial(address, "kinds"),
-    "clause_address": partial(address, "clauses"),
-    "runtime_address": partial(address, "runtimes"),
-}
-
 
 _ENTRIES = (
     "badges", "cases", "clauses", "defects", "docs", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
@@ -81,52 +72,46 @@ def write_site(records: Iterable[tuple[str, Record]], histories: Sequence[Histor
 
 
 def _write(collected: Collected, histories: Sequence[History], folder: Path) -> int:
+    """Write all of it to a new folder; the number of its pages."""
     for name in ("style.css", "search.js"):
         (folder / name).write_text(asset(name), encoding="utf-8")
-    index = []
     described = {*collected.defects, *(kind.value for kind in DESCRIPTIONS)}
-    for page in chain(pages(collected, histories), documentation(described)):
-        _write_page(collected, page, folder)
-        index.append(
-            [
-                page.title.partition(":")[0] if page.sort == "defect" else page.title,
-                page.sort,
-                page.address,
-                _about(page),
-            ]
-        )
+    search = Page("search.html", "search", Document("", "Search", [], []))
+    index = [(run.title, "run", address("runs", run.name), run.target.name) for run in collected.runs]
+    count = len(index)
+    for page in chain(pages(collected, histories), documentation(described), [search]):
+        _write_page(page, folder)
+        count += 1
+        if page.sort not in ("index", "list", "search"):
+            # What the search finds of a page beside its name.
+            about = str(page.data.get("title") or page.data.get("about") or "")
+            index.append((page.document.title, page.sort, page.address, about))
     for place, data in case_files(collected):
         _write_json(folder / place, data)
     for run in collected.runs:
-        _write_run(collected, run, folder)
-        index.append([run.title, "run", address("runs", run.name), run.target.name])
-    script = f"const SEARCH_INDEX = {json.dumps([entry for entry in index if entry[1] not in ('index', 'list')])};\n"
-    (folder / "search-index.js").write_text(script, encoding="utf-8")
-    search = Page("search.html", "Search", "search", "site_search.html", {}, {})
-    _write_page(collected, search, folder)
-    return len(index) + 1
+        path = folder / address("runs", run.name)
+        path.parent.mkdir(exist_ok=True)
+        with path.open("w", encoding="utf-8") as file:
+            html.write(for_page(run.report, Detail.PART, below), file, site="../")
+        _write_json(path.with_suffix(".json"), _data(run.report))
+        # In the form that shields.io reads from an endpoint.
+        color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(
+            TONES.get(worst(run.total), ""), "lightgrey"
+        )
+        label, message = f"MaxPool on {run.title}", cell(run.total)
+        badge = {"schemaVersion": 1, "label": label, "message": message, "color": color}
+        _write_json(folder / "badges" / f"{part(run.badge)}.json", badge)
+    (folder / "search-index.js").write_text(f"const SEARCH_INDEX = {json.dumps(index)};\n", encoding="utf-8")
+    return count
 
 
-def _about(page: Page) -> str:
-    """What the search finds of a page beside its name."""
-    return str(page.data.get("title") or page.data.get("about") or "")
-
-
-def _write_page(collected: Collected, page: Page, folder: Path) -> None:
+def _write_page(page: Page, folder: Path) -> None:
     path = folder / page.address
     path.parent.mkdir(parents=True, exist_ok=True)
     root = "../" * page.address.count("/")
     beside = root + (page.json or page.address.removesuffix(".html") + ".json")
-    values = {
-        "title": page.title,
-        "sort": page.sort,
-        "root": root,
-        "json": beside,
-        "collected": collected,
-        "site": root,
-    }
     with path.open("w", encoding="utf-8") as file:
-        render_page(page.template, file, {**values, **page.values}, _FILTERS)
+        render_page("site.html", file, {"page": page, "root": root, "json": beside, "site": root}, html.FILTERS)
     if page.data:
         _write_json(path.with_suffix(".json"), page.data)
 
@@ -134,26 +119,6 @@ def _write_page(collected: Collected, page: Page, folder: Path) -> None:
 def _write_json(path: Path, data: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
-
-
-def _write_run(collected: Collected, run: Run, folder: Path) -> None:
-    """Write the page of a run with its JSON and its badge; of a record of several targets there is one page."""
-    path = folder / address("runs", run.name)
-    path.parent.mkdir(exist_ok=True)
-    report = run.report
-    with path.open("w", encoding="utf-8") as file:
-        values = {"page": collected.pages[run.name], "report": report, "header": run.record.header, "site": "../"}
-        write_page("run.html", file, values, _FILTERS)
-    _write_json(path.with_suffix(".json"), _data(report))
-    _write_json(folder / "badges" / f"{part(run.badge)}.json", badge(run))
-
-
-def badge(run: Run) -> dict[str, object]:
-    """The badge of a run in the form that shields.io reads from an endpoint."""
-    cell = matrix_cell(run.total)
-    color = {"good": "brightgreen", "bad": "red", "warn": "orange"}.get(cell.look, "lightgrey")
-    label = f"MaxPool on {run.title}"
-    return {"schemaVersion": 1, "label": label, "message": cell.text, "color": color}
 
 
 def _data(report: RunReport) -> dict[str, object]:
@@ -164,7 +129,7 @@ def _data(report: RunReport) -> dict[str, object]:
         "cases": header.cases,
         "cases_sha256": header.cases_sha256,
         "result": list(report.result),
-        "tested": f"{plural(len(report.record.executions), 'execution')}",
+        "tested": len(report.record.executions),
         "balance": report.balance,
         "severities": {severity.value: tally.executions for severity, tally in report.severities.items()},
         "findings": [
