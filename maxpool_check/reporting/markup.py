@@ -1,7 +1,6 @@
 """Pieces of Markdown: blocks of text, with an empty line between them, and foreign text that is nothing but text in them."""
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from maxpool_check import inert
@@ -24,12 +23,6 @@ def escaped(text: str) -> str:
     """Foreign text on one line, as it is: no HTML, heading, list, link, image, code or emphasis."""
     shown = _ENTITY.sub("&amp;", inert.line(" ".join(text.split("\n"))))
     return _SYNTAX.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", shown).replace("<", "&lt;")
-
-
-def short(text: str, most: int = 160) -> str:
-    """Foreign text of a line or several on one line of so many characters; what is cut off is shown by three dots."""
-    shown = " ".join(text.split())
-    return shown if len(shown) <= most else f"{shown[: most - 4].rstrip()} ..."
 
 
 def wrapped(markdown: str, width: int = 120) -> str:
@@ -120,18 +113,3 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Contain
 
 def _cell(text: str) -> str:
     return text.replace("\\|", "\\x7c").replace("|", "\\|")
-
-
-def by_file(cases: Iterable[str]) -> list[str]:
-    """A line for each case file with the names of its cases."""
-    names_of: dict[str, list[str]] = defaultdict(list)
-    for case in cases:
-        file, _, name = case.rpartition(":")
-        names_of[file].append(name)
-    return [f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(names_of.items())]
-
-
-def counted_by_file(cases: Iterable[str]) -> str:
-    """The files of cases, each with the number of its cases."""
-    numbers = Counter(case.rpartition(":")[0] for case in cases)
-    return ", ".join(f"{code(file)} {number}" for file, number in sorted(numbers.items()))

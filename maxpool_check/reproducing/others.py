@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.reporting.markup import short
 from maxpool_check.reproducing.runtimes import title_of
 from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription, Verdict
@@ -17,6 +16,7 @@ from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
+from maxpool_check.words import shortened
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,15 @@ def words(outcome: Outcome, variant: Variant) -> str:
     match outcome:
         case Returned(outputs):
             shown = {name: outputs[name] for name in variant.outputs if name in outputs}
-            return "; ".join(f"{name} = {short(str(value.tolist()), 120)}" for name, value in shown.items())
+            return "; ".join(
+                f"{name} = {shortened(str(value.tolist()), 120, end=False)}" for name, value in shown.items()
+            )
         case Inferred(inferred):
             return "; ".join(f"{name} = {output}" for name, output in inferred.items())
         case Accepted():
             return "accepted"
         case RefusedByTarget(status, message):
-            return f"refused: {status}: {short(message.strip().partition(chr(10))[0], 120)}"
+            return f"refused: {status}: {shortened(message.strip().partition(chr(10))[0], 120, end=False)}"
         case Crashed(how, _):
             return how
         case TimedOut(seconds):

@@ -3,23 +3,23 @@
 import pytest
 
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.reporting.tensors import planes, window_cells, window_text
+from maxpool_check.reporting.drawing import core_coordinates, planes, window_text
 
 
 @pytest.mark.parametrize(
     ("tensor", "lines"),
     [
-        # Aligned, the marked cells in brackets.
-        ((["1", "-22", "3", "4"], (2, 2), [(0, 1)]), [" 1  [-22]", " 3     4"]),
-        ((["1", "2", "3"], (3,), [(1,)]), [" 1  [2]  3"]),
+        # Aligned.
+        ((["1", "-22", "3", "4"], (2, 2)), [" 1   -22", " 3     4"]),
+        ((["1", "2", "3"], (3,)), [" 1   2   3"]),
         # Several planes have headings; three axes are planes of the last two.
         ((list("abcd"), (1, 2, 1, 2)), ["[0, 0, :, :]", " a   b", "[0, 1, :, :]", " c   d"]),
         ((list("ab"), (1, 1, 2)), [" a   b"]),
         (([], (0, 2)), ["(empty)"]),
         # Channels that are last are shown plane by plane, too.
-        ((list("abcdef"), (1, 1, 3, 2), [(0, 0, 1, 1)], Layout.CHANNELS_LAST),
-         ["[0, :, :, 0]", " a   c   e", "[0, :, :, 1]", " b  [d]  f"]),
-        ((list("abcd"), (2, 1, 2), [], Layout.IMAGE), ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]),
+        ((list("abcdef"), (1, 1, 3, 2), Layout.CHANNELS_LAST),
+         ["[0, :, :, 0]", " a   c   e", "[0, :, :, 1]", " b   d   f"]),
+        ((list("abcd"), (2, 1, 2), Layout.IMAGE), ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]),
     ],
 )  # fmt: skip
 def test_tensors_as_lines(tensor, lines):
@@ -35,23 +35,12 @@ def test_windows_in_words():
 
 
 @pytest.mark.parametrize(
-    ("at", "layout", "cells"),
+    ("at", "layout", "core"),
     [
-        ((1, 2, 0, 0), Layout.CHANNELS_FIRST, [(1, 2, 0, 3), (1, 2, 1, 3)]),
-        ((1, 0, 0, 2), Layout.CHANNELS_LAST, [(1, 0, 3, 2), (1, 1, 3, 2)]),
-        ((0, 0, 2), Layout.IMAGE, [(0, 3, 2), (1, 3, 2)]),
+        ((1, 2, 0, 3), Layout.CHANNELS_FIRST, (1, 2, 0, 3)),
+        ((1, 0, 3, 2), Layout.CHANNELS_LAST, (1, 2, 0, 3)),
+        ((0, 3, 2), Layout.IMAGE, (0, 2, 0, 3)),
     ],
 )
-def test_the_cells_of_a_window(at, layout, cells):
-    assert window_cells(at, [[0, 1], [3]], layout) == cells
-
-
-def test_only_the_planes_that_hold_a_marked_cell():
-    assert planes(list("abcd"), (1, 2, 1, 2), [(0, 1, 0, 0)], only_marked=True) == [
-        "[0, 1, :, :]",
-        "[c]  d",
-        "(1 more of 2 planes)",
-    ]
-    tensor = (list("ab"), (1, 1, 2))
-    assert planes(*tensor, [(0, 0, 0)], only_marked=True) == planes(*tensor, [(0, 0, 0)])
-    assert planes(*tensor, only_marked=True) == planes(*tensor)
+def test_the_coordinates_of_the_core(at, layout, core):
+    assert core_coordinates(at, layout) == core
