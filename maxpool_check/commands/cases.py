@@ -43,9 +43,8 @@ def command() -> None:
 @command.command("list", short_help="List cases, or the parts of the corpus.")
 @options.paths
 @options.selected
-@options.spec
 @options.as_json
-def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...], as_json: bool) -> int:
+def list_(paths: Sequence[Path], selected: tuple[str, ...], as_json: bool) -> int:
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     Without a PATH and a selection, the parts of the corpus that comes with the tool are listed, with the number of their cases.
@@ -58,10 +57,10 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     """
     from maxpool_check.commands.case_files import CaseFiles
 
-    files = CaseFiles(paths, selected, spec)
+    files = CaseFiles(paths, selected)
     corpus = files.read()
     is_named = click.get_current_context().get_parameter_source("paths") is not ParameterSource.DEFAULT
-    if not (is_named or selected or spec):
+    if not (is_named or selected):
         return _list_parts(corpus.cases, as_json)
     cases = files.select(corpus)
     if as_json:
@@ -126,7 +125,9 @@ def _lines(rows: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
     most = _WIDTHS if width is None else (width * 2 // 5, width // 5, width // 5)
     widths = [min(limit, max((cell_len(row[column]) for row in rows), default=0)) for column, limit in enumerate(most)]
     for *cells, title in rows:
-        start = "".join(text + " " * (least - cell_len(text) + 2) for text, least in zip(cells, widths, strict=True))
+        start = "".join(
+            text + " " * max(2, least - cell_len(text) + 2) for text, least in zip(cells, widths, strict=True)
+        )
         if width is None:
             yield start + title
         elif width - cell_len(start) >= min(_LEAST_TITLE, cell_len(title)):

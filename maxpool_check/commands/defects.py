@@ -98,11 +98,9 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
 @_records
 @click.option("--write", is_flag=True, help="Write down which versions were tested, and which defects they show.")
 @options.jobs
-@options.quiet
 @_folder
 def check(
-    names: tuple[str, ...], targets: "tuple[TargetName, ...]", records: tuple[Path, ...], write: bool, jobs: int, quiet: bool,
-    path: Path | None,
+    names: tuple[str, ...], targets: "tuple[TargetName, ...]", records: tuple[Path, ...], write: bool, jobs: int, path: Path | None,
 ) -> int:  # fmt: skip
     """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
@@ -134,7 +132,7 @@ def check(
     found: list[TargetStatus] = []
     for record in (
         *map(options.read_record, records),
-        *(_run(corpus, target, [each for each in defects if each.id in ids], jobs, quiet=quiet) for target in targets),
+        *(_run(corpus, target, [each for each in defects if each.id in ids], jobs) for target in targets),
     ):
         found += statuses(record, defects, completeness(record, all_ids))
     for status in found:
@@ -198,7 +196,7 @@ def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect
     return [defect for defect in defects if not names or any(defect in by_name[name] for name in names)]
 
 
-def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jobs: int, *, quiet: bool) -> "Record":
+def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jobs: int) -> "Record":
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
     from maxpool_check.commands import executing
     from maxpool_check.results.variants import DEFAULT_VARIANTS
@@ -214,7 +212,7 @@ def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jo
     if not cases:
         raise click.UsageError(f"there is no defect of {target}")
     variants = {*DEFAULT_VARIANTS, *(variant for entry in entries for variant in entry.variants or ())}
-    record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=quiet, variants=variants)
+    record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=False, variants=variants)
     if record.footer is not None and record.footer.errors:
         raise options.Incomplete("; ".join(record.footer.errors))
     return record
@@ -245,7 +243,6 @@ def _print(status: "TargetStatus") -> None:
 @click.option(
     "--reason", required=True, type=_TEXT, metavar="TEXT", help="Why the runtime diverges, or why you accept it."
 )
-@click.option("--title", metavar="TEXT", help="What is wrong, in a sentence.  [default: the reason]")
 @click.option("--issue", type=_ADDRESS, metavar="URL", help="The address of an issue upstream, https://...")
 @click.option("--reviewer", type=_TEXT, metavar="NAME", help="Who has reviewed it today.")
 @click.option("--expires", type=options.DATE, metavar="DATE", help="The last day on which it is expected, YYYY-MM-DD.")
@@ -260,7 +257,7 @@ def _print(status: "TargetStatus") -> None:
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def accept(
-    record: Path, reason: str, title: str | None, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
+    record: Path, reason: str, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
     file: Path | None,
 ) -> int:  # fmt: skip
     """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
@@ -298,7 +295,7 @@ def accept(
     upstream = Upstream("open", date.today(), issue) if issue is not None else None
     added = [
         replace(
-            defect, title=title or defect.title, upstream=upstream, reviewer=reviewer or "",
+            defect, upstream=upstream, reviewer=reviewer or "",
             reviewed=date.today() if reviewer is not None else None,
             expected=tuple(replace(each, expires=expires) for each in defect.expected),
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from maxpool_check.evidence.tracing.view import TraceReport
 
 _MOST = 20
-"""How many problems, and changes of a part, are printed without -v."""
+"""How many problems, and changes of a part, are printed."""
 
 TRACE_FORMATS = {
     **dict.fromkeys(("text", "markdown", "html"), "view"),
@@ -177,8 +177,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
 @click.argument("old", type=options.FILE)
 @click.argument("new", type=options.FILE)
 @options.as_json
-@options.verbose("Print every change")
-def diff(old: Path, new: Path, as_json: bool, verbose: int) -> int:
+def diff(old: Path, new: Path, as_json: bool) -> int:
     """Say what changed from the bundle OLD to the bundle NEW: tool, clauses, cases, defects, kills, environments, results.
 
     Neither is verified. Exit codes: 0 nothing changed, 1 something did, 2 usage.
@@ -210,7 +209,7 @@ def diff(old: Path, new: Path, as_json: bool, verbose: int) -> int:
         return 1 if found else 0
     for part, lines in found.items():
         options.echo(f"{part}: {plural(len(lines), 'change')}")
-        _echo_few([f"  {line}" for line in lines], "  ... and {} more; -v prints all", verbose > 0)
+        _echo_few([f"  {line}" for line in lines], "  ... and {} more; --json has all")
     if not found:
         options.echo("Nothing changed.")
     return 1 if found else 0
@@ -231,7 +230,7 @@ def _readable(bundle: Path, key: Path | None = None) -> Iterator[None]:
         raise click.UsageError(f"cannot read {error.filename or bundle}: {error.strerror}") from error
 
 
-def _echo_few(lines: Sequence[str], more: str, verbose: bool) -> None:
+def _echo_few(lines: Sequence[str], more: str, verbose: bool = False) -> None:
     """Print lines, without ``verbose`` the first ones and how many more there are."""
     for line in lines if verbose else lines[:_MOST]:
         options.echo(line)

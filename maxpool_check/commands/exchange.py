@@ -76,7 +76,7 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     if repeated := list(duplicates(suite.cases)):
         raise Mistakes(repeated, _NOTHING)
     for problem in sorted(suite.left_out):
-        case_files.left_out(problem)
+        options.echo(f"left out: {problem.path}: {problem.message}", err=True)
     cases = [_with_erratum(case) for case in suite.cases]
     command_line = f"maxpool-check cases import {form}{f' {source.resolve().name}' if source else ''}"
     with _writing(folder), case_files.mistakes("the files cannot be used"):
@@ -118,7 +118,6 @@ def _with_erratum(case: "Case") -> "Case":
 @click.argument("form", type=click.Choice(["json", "onnx-testdata"]), metavar="FORMAT")
 @options.paths
 @options.selected
-@options.spec
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
     help="Write the files here; an earlier export in this folder is replaced.",
@@ -127,14 +126,7 @@ def _with_erratum(case: "Case") -> "Case":
     "--largest", type=options.COUNT, metavar="N",
     help="Leave out cases whose X or Y has more cells.  [default: 131072]",
 )  # fmt: skip
-def export(
-    form: str,
-    paths: Sequence[Path],
-    selected: tuple[str, ...],
-    spec: tuple[str, ...],
-    folder: Path,
-    largest: int | None,
-) -> int:
+def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, largest: int | None) -> int:
     """Write cases in a form that other programs read, without Python.
 
     FORMAT is json, vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata,
@@ -153,7 +145,7 @@ def export(
     from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
     from maxpool_check.exporting.vectors import export_vectors
 
-    files = CaseFiles(paths, selected, spec)
+    files = CaseFiles(paths, selected)
     corpus = files.read()
     cases = files.select(corpus)
     with _writing(folder):

@@ -33,12 +33,11 @@ _UNLIMITED = 10**5
 @options.folder
 @click.option("--at", metavar="CELL", help="Draw the window of this cell of Y, e.g. 0,0,1,2.")
 @options.variants
-@options.transcript
 @options.as_json
 @options.verbose("Show every window and cell of a case, and an example of each kind")
 def command(
     word: str | None, targets: "tuple[TargetName, ...]", claims: tuple[str, ...], path: Path | None, at: str | None,
-    variants: "frozenset[Variant]", transcript: Path | None, as_json: bool, verbose: int,
+    variants: "frozenset[Variant]", as_json: bool, verbose: int,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or say what a word of a report means.
 
@@ -52,7 +51,6 @@ def command(
       maxpool-check explain ORT-PAD-FOLDED
     """
     from maxpool_check.commands import case_files, model_cases
-    from maxpool_check.commands.output import Output
 
     if word is None or ":" not in word:
         model_cases.refuse_without_node(Path(word or ""))
@@ -66,8 +64,7 @@ def command(
     case = case_files.find(word, path, takes_models=takes_models)
     cell = _cell(at, case) if at is not None else None
     named = options.claiming(targets, claims)
-    Output(transcript=transcript).check_writable([Path(case.origin.path), *options.kernels(targets)])
-    runs = _executed(case, named, variants, transcript)
+    runs = _executed(case, named, variants)
     if as_json:
         from maxpool_check.explaining import cases
 
@@ -90,16 +87,18 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
     from maxpool_check.corpus.defect_file import read_all_defects
     from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.explaining import defects, terms
-    from maxpool_check.judging.kinds import DivergenceKind
+    from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.specifications import SPECIFICATIONS
-    from maxpool_check.specifications.clauses import clauses
+    from maxpool_check.specifications.clauses import clauses, clauses_of
     from maxpool_check.specifications.specification import nearest
 
     if word is None:
-        return terms.kinds_listed(examples=examples), {"kinds": [*map(terms.kind_data, DivergenceKind)]}
+        return terms.kinds_listed(examples=examples), {
+            "kinds": [{"kind": kind, **msgspec.to_builtins(about)} for kind, about in DESCRIPTIONS.items()]
+        }
     if word in {*DivergenceKind}:
         kind = DivergenceKind(word)
-        return terms.kind_explained(kind), terms.kind_data(kind)
+        return terms.kind_explained(kind), {"kind": kind, **msgspec.to_builtins(DESCRIPTIONS[kind])}
     if word in (_DOCUMENTS, *SPECIFICATIONS, *clauses()):
         cases = case_files.CaseFiles([path or default_path()]).read().cases
         if word in clauses():
@@ -109,7 +108,10 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
                 raise click.UsageError(f"none of {plural(len(cases), 'case')} has the tag {terms.TAG}")
             return terms.side_by_side(cases), {"documents": list(SPECIFICATIONS)}
         document = SPECIFICATIONS[word]
-        return terms.document_explained(document, cases), terms.document_data(document)
+        return terms.document_explained(document, cases), {
+            "document": document.name, "title": document.title, "policies": document.policies.names(),
+            "clauses": [clause.id for clause in clauses_of(document.name)],
+        }  # fmt: skip
     root = root_of(path or default_path())
     with case_files.mistakes("nothing is shown"):
         known, versions = {defect.id: defect for defect in read_all_defects(defect_files(root))}, read_versions(root)
@@ -132,23 +134,21 @@ def _print(blocks: "Iterable[Block]") -> None:
 
 
 def _executed(
-    case: "Case", targets: "Sequence[TargetName]", variants: "frozenset[Variant]", transcript: Path | None
+    case: "Case", targets: "Sequence[TargetName]", variants: "frozenset[Variant]"
 ) -> "list[tuple[CaseRun, str]]":
     """The case, executed on each target, with what is known of it. Raises :class:`options.Incomplete`."""
     from maxpool_check.running.case_run import run_case
     from maxpool_check.running.outputs import session_of
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target
-    from maxpool_check.targets.transcript import transcribing
 
     runs = []
-    with transcribing(transcript) as writing:
-        for target in targets:
-            try:
-                with session_of(Target(target, options.setting("timeout"), transcript=writing)) as session:
-                    runs.append((run_case(session, case, variants), session.profile.description.about))
-            except CannotStart as error:
-                raise options.Incomplete(str(error)) from error
+    for target in targets:
+        try:
+            with session_of(Target(target, options.setting("timeout"))) as session:
+                runs.append((run_case(session, case, variants), session.profile.description.about))
+        except CannotStart as error:
+            raise options.Incomplete(str(error)) from error
     return runs
 
 

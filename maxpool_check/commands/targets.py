@@ -242,14 +242,14 @@ def cache(clear: bool) -> int:
 
 
 @command.command("example", short_help="Print a complete kernel behind the protocol, to begin with.")
-@click.option("--language", type=click.Choice(list(_FILES)), default="c", help="Of the program.  [default: c]")
+@click.argument("language", type=click.Choice(list(_FILES)), default="c")
 def example(language: str) -> int:
-    """Print a complete kernel behind the protocol, to begin with.
+    """Print a complete kernel behind the protocol in C or Python, to begin with.
 
     \b
     Examples:
-      maxpool-check targets example --language c > maxpool.c
-      maxpool-check targets example --language python > maxpool.py
+      maxpool-check targets example c > maxpool.c
+      maxpool-check targets example python > maxpool.py
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
     return 0

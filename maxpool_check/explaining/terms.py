@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from maxpool_check.corpus.case import Case, disagreements
+from maxpool_check.corpus.case import Case
 from maxpool_check.judging.examples import Example, example_of
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
@@ -180,7 +180,7 @@ def document_explained(document: Specification, cases: Iterable[Case]) -> Iterat
 
 
 def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
-    """The documents compared on each point, and the cases that show a mistake of a document."""
+    """The documents compared on each point."""
     cases = sorted(cases, key=lambda case: list(SPECIFICATIONS).index(case.spec))
     yield Paragraph(_COMPARED)
     points: dict[str, list[Case]] = defaultdict(list)
@@ -189,18 +189,6 @@ def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
     for name, of_point in points.items():
         table = Table(_COLUMNS, [row for case in of_point for row in _rows(case)])
         yield Section(_POINTS.get(name, (name, ""))[0], [table])
-    yield Heading(2, "Errata")
-    yield Paragraph("Mistakes in the documents, with the computation that shows each.")
-    for case in cases:
-        if case.erratum:
-            yield Heading(3, [f"{case.specification.title}: ", Span(case.id, code=True)])
-            yield Paragraph(" ".join(case.erratum.split()))
-            computed = (
-                [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
-                if isinstance(case.resolved, Pooling)
-                else [f"refused as {case.resolved.reason.value}: {case.resolved}"]
-            )
-            yield Bullets([*computed, *disagreements(case)])
 
 
 def _in_order(cases: Iterable[Case]) -> list[Case]:
@@ -238,37 +226,9 @@ def _rows(case: Case) -> Iterator[list[Inline]]:
     point = _POINTS.get(case.name, ("", ""))[1]
     fixed = f"{point}: {policies[point]}" if point in policies else ""
     for outputs, labels in results.items():
-        yield [title, _combined(labels) if len(results) > 1 else fixed, *outputs, name]
+        yield [title, "; ".join(labels) if len(results) > 1 else fixed, *outputs, name]
 
 
 def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
     pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
     return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
-
-
-def _combined(labels: Sequence[str]) -> str:
-    """``nan: ignored`` and ``nan: as-neg-inf`` as ``nan: ignored, as-neg-inf``."""
-    names: dict[str, dict[str, None]] = defaultdict(dict)
-    for part in ", ".join(labels).split(", "):
-        point, _, interpretation = part.partition(": ")
-        if point:
-            names[point][interpretation] = None
-    return "; ".join(f"{point}: {', '.join(each)}" for point, each in names.items())
-
-
-def kind_data(kind: DivergenceKind) -> dict[str, str | None]:
-    """A kind as a member of a JSON document."""
-    about = DESCRIPTIONS[kind]
-    return {
-        "kind": kind.value, "group": about.group.value, "sentence": about.sentence, "clause": about.clause,
-        "hypothesis": about.hypothesis,
-    }  # fmt: skip
-
-
-def document_data(document: Specification) -> dict[str, object]:
-    """A document as a JSON document."""
-    return {
-        "document": document.name, "title": document.title, "edition": edition_name(document.name),
-        "dtypes": list(document.dtypes), "spatial": list(document.ranks), "attributes": list(document.attributes),
-        "policies": document.policies.names(), "clauses": [clause.id for clause in clauses_of(document.name)],
-    }  # fmt: skip

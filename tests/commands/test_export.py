@@ -105,8 +105,6 @@ def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil
         (["json", "corpus", "-o", "corpus/small.yaml"], "is no folder"),
         (["json", "corpus", "-o", "mine"], "mine is not empty and is no export of maxpool-check; name a new folder"),
         (["json", "corpus", "-o", "file/out"], "cannot write to file/out: Not a directory"),
-        (["json", "corpus", "-o", "out", "--max-cells", "2"], "problems; to leave out large cases, use --largest"),
-        (["json", "corpus", "-o", "out", "--spec", "ONNX-22"], "did you mean 'onnx-22'?"),
         (["yaml", "corpus", "-o", "out"], "'yaml' is not one of"),
         (["json", "corpus"], "Missing option '-o'"),
         (["json", "corpus", "-o", "out", "-k", "nothing"], "nothing"),

@@ -121,7 +121,7 @@ def test_nothing_to_import(cli, tmp_path, form, name, content):
         (["onnx-backend", ".", "-o", "out"], "takes no SRC"),
         (["testgenonnx", "-o", "out"], "needs SRC"),
         (["testgenonnx", "nowhere", "-o", "out"], "Path 'nowhere' does not exist"),
-        (["json", "-o", "out"], "no format 'json'"),
+        (["json", "-o", "out"], "'json' is not one of"),
         (["testgenonnx", str(SAMPLES)], "Missing option '-o'"),
         (["testgenonnx", str(SAMPLES), "-o", "file/out"], "cannot write to file/out: Not a directory"),
         (["testgenonnx", str(SAMPLES), "-o", "mine"], "was not written by"),

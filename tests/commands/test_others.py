@@ -135,7 +135,8 @@ def test_a_pipe_has_whole_lines_of_which_one_that_is_long_does_not_move_the_othe
 def test_reference(cli):
     done = cli("explain", "sonnx/float:float-example-3")
     assert done.code == 0
-    assert "[0, 0, 0, 0]  rows 0-1, columns 0-1: -inf -inf -inf -inf" in done.out
+    assert "Y[0, 0, 0, 0]  rows 0-1, columns 0-1\n" in done.out
+    assert "Y is -inf, from X[0, 0, 0, 0], index 0" in done.out
     assert "SONNX MaxPool, nan: as-neg-inf" in done.out
     document = cli("explain", "cases/sonnx/float.yaml:float-example-3", "--json").json
     assert document["Y"] == [[[["-inf", "4.56432533"], ["3.46789489", "5.23979851"]]]]
@@ -166,7 +167,7 @@ def test_a_window_without_a_result_has_none(cli, tmp_path, spec, more, Y):
     lines = [" ".join(line.split()) for line in cli("explain", f"{path}:a").out.splitlines()]
     assert lines[lines.index("Y float32[1, 1, 1, 3]") + 1] == f"{Y} 5.0 {Y}"
     assert lines[lines.index("Indices int64[1, 1, 1, 3]") + 1] == "- 0 -"
-    assert "[0, 0, 0, 0] the padding alone: no cell of X" in lines
+    assert "Y[0, 0, 0, 0] the padding alone" in lines
     document = cli("explain", f"{path}:a", "--json").json
     assert document["Y"] == [[[[None if Y == "-" else Y, "5.0", None if Y == "-" else Y]]]]
     assert document["Indices"] == [[[[None, 0, None]]]]

@@ -93,9 +93,6 @@ def test_a_transcript_overwrites_no_input_and_needs_one_process(cli, small, kern
     done = cli("run", small, "-t", kernel_target("right"), "-j", "2", "--transcript", tmp_path / "talk.jsonl")
     assert done.code == 2
     assert "without -j and --dask" in done.err
-    done = cli("explain", f"{case}:padded", "-t", kernel_target("right"), "--transcript", tmp_path / "talk.jsonl")
-    assert done.code == 0, done.err
-    assert '"direction": "out"' in (tmp_path / "talk.jsonl").read_text()
 
 
 def test_a_mistake_that_leaves_no_window_has_the_name_of_the_mistake(cli, tmp_path):

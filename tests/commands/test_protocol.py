@@ -22,7 +22,7 @@ def c_program(tmp_path_factory):
     from tests.conftest import command
 
     folder = tmp_path_factory.mktemp("c")
-    (folder / "maxpool.c").write_text(command("targets", "example", "--language", "c").out)
+    (folder / "maxpool.c").write_text(command("targets", "example", "c").out)
     subprocess.run([shutil.which("cc"), "-o", folder / "maxpool", folder / "maxpool.c"], check=True)
     return f"command:{folder / 'maxpool'}"
 
@@ -33,7 +33,7 @@ def check(cli, tmp_path):
 
     def check(text="", old="", new="", seconds=60):
         path = tmp_path / "program.py"
-        example = cli("targets", "example", "--language", "python").out
+        example = cli("targets", "example", "python").out
         assert old in example
         path.write_text(READ + text if text else example.replace(old, new))
         done = cli("targets", "check", f"command:{sys.executable} {path}", "--json", MAXPOOL_CHECK_TIMEOUT=str(seconds))

@@ -158,7 +158,9 @@ def unequal(tmp_path_factory):
     wrong = ("run", path, "-t", WRONG, "-k", "own:[!p]*", *words)
     command(*wrong, "-o", folder / "first.jsonl")
     known = ("--known", folder / "known.yaml")
-    command("defects", "accept", folder / "first.jsonl", "--reason", "as it is", "--kind", "accepts-invalid", *known)
+    command(
+        "defects", "accept", folder / "first.jsonl", "--reason", "as it is", "--kind", "accepts-invalid", "-o", known[1]
+    )
     command(*wrong, *known, "-o", folder / "a.jsonl")
     command("run", path, "-t", "python:tests/kernels.py:right", "-k", "own:maximum", *words, "-o", folder / "b.jsonl")
     return path, ("--record", folder / "a.jsonl"), ("--record", folder / "b.jsonl")
@@ -311,7 +313,7 @@ def test_no_line_is_wider_than_the_terminal(cli, traced, width):
     wide = [line for line in shown.out.splitlines() if len(line) > width and not line.lstrip().startswith(ids)]
     assert wide == []
     assert "\x1b" not in shown.out
-    assert "\x1b[" in cli("evidence", "trace", path, "--color", "always").out
+    assert "\x1b[" in cli("--color", "always", "evidence", "trace", path).out
 
 
 def test_reports_of_runs_name_the_clauses_of_each_case(cli, traced):
