@@ -6,6 +6,7 @@ from functools import cached_property
 
 from maxpool_check.judging.defects import Severity, worst
 from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.markup import clipped
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Verdict
 
 _LONGEST = 1000
@@ -69,7 +70,7 @@ class CaseResult:
         lines += of_all
         for names, block_lines in others:
             lines += [f"{', '.join(names)}:", *(f"  {line}" for line in block_lines)]
-        return [shortened(line, _LONGEST) for line in lines]
+        return clipped(lines, len(lines), _LONGEST)
 
     def _rank(self, execution: Execution) -> tuple[int, int]:
         if execution.verdict is Verdict.ERROR:
@@ -90,11 +91,6 @@ def case_results(executions: Iterable[Execution]) -> Iterator[CaseResult]:
             variants = current[execution.target] = []
         variants.append(execution)
     yield from map(CaseResult, current.values())
-
-
-def shortened(text: str, length: int) -> str:
-    """The text, cut to a length."""
-    return text if len(text) <= length else f"{text[: length - 4]} ..."
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -24,6 +24,9 @@ _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.i
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
 
+_Groups = dict[frozenset[str], list[Execution]]
+"""Executions by their kinds."""
+
 _MOST_POSSIBLE = 3
 """A sentence names so many mistakes of which one is the cause, and so many symptoms."""
 
@@ -163,9 +166,7 @@ def findings(record: Record) -> list[Finding]:
     for target, executions in faults.items():
         contradicted = record.footer.contradicted.get(target, {}) if record.footer else {}
         causes = named_causes(executions, contradicted)
-        groups: dict[tuple[str, bool, bool], dict[frozenset[str], list[Execution]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        groups: dict[tuple[str, bool, bool], _Groups] = defaultdict(lambda: defaultdict(list))
         expected: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
             narrowed = _of_unexplained(msgspec.structs.replace(execution, causes=named))
@@ -178,21 +179,21 @@ def findings(record: Record) -> list[Finding]:
             for kinds, alike in _by_cause(_merged(by_kinds)).items():
                 result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
         for (name, status), alike in expected.items():
-            entry = defects.get((target, name)) or _unnamed(name, target)
+            # A record of a run that did not end does not describe its defects.
+            nameless = KnownEntry(id=name, target=target, status=KnownStatus.EXPECTED, kinds=(), reason="")
+            entry = defects.get((target, name), nameless)
             kinds = frozenset(kind for execution in alike for kind in execution.kinds)
             # What shows all kinds of a defect at once is the odd one among its executions.
             typical = Counter(frozenset(execution.kinds) for execution in alike).most_common(1)[0][0]
-            result.append(
-                Finding(target, tuple(sorted(kinds)), status, _in_order(alike, typical, entry.example), entry)
-            )
-    targets = list(faults)
-    return sorted(
-        result,
-        key=lambda each: (
-            targets.index(each.target), each.is_expected, not each.is_unexpected, each.severity.rank, -len(each.cases),
-            each.kinds,
-        ),
-    )  # fmt: skip
+            ordered = _in_order(alike, typical, entry.example)
+            result.append(Finding(target, tuple(sorted(kinds)), status, ordered, entry))
+    places = {target: number for number, target in enumerate(faults)}
+
+    def order(finding: Finding) -> tuple[object, ...]:
+        rank = (places[finding.target], finding.is_expected, not finding.is_unexpected, finding.severity.rank)
+        return *rank, -len(finding.cases), finding.kinds
+
+    return sorted(result, key=order)
 
 
 def _of_unexplained(execution: Execution) -> Execution:
@@ -210,25 +211,13 @@ def _in_order(
 ) -> tuple[Execution, ...]:
     """The example of a defect first, then what shows most of the kinds and nothing else, cases by hand first, then by size."""
 
-    def missing(execution: Execution) -> int:
-        return len(kinds - {*execution.kinds, *execution.counts, *(cause.kind for cause in execution.causes)})
-
     def order(execution: Execution) -> tuple[object, ...]:
+        missing = kinds - {*execution.kinds, *execution.counts, *(cause.kind for cause in execution.causes)}
+        is_generated = execution.case.startswith("generated/")
         more = len({*execution.kinds} - kinds)
-        return (
-            execution.case != example,
-            missing(execution),
-            more,
-            execution.case.startswith("generated/"),
-            by_size(execution),
-        )
+        return execution.case != example, len(missing), more, is_generated, by_size(execution)
 
     return tuple(sorted(executions, key=order))
-
-
-def _unnamed(name: str, target: str) -> KnownEntry:
-    """The entry of a defect in a record that does not describe it: its run did not end."""
-    return KnownEntry(id=name, target=target, status=KnownStatus.EXPECTED, kinds=(), reason="")
 
 
 def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]:
@@ -246,33 +235,32 @@ def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]
     return frozenset((kinds - _DEPENDENT) or kinds)
 
 
-def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+def _merged(groups: _Groups) -> _Groups:
     """Puts each group whose kinds are a part of another group's into that group.
 
     If there are several, the defect is most likely the one that shows in the same cases, then the most frequent one.
     """
-    wholes = {
-        kinds: [other for other in groups if kinds < other and _ABOUT_ONE_OUTPUT.issuperset(other)] for kinds in groups
-    }
-    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in groups if not wholes[kinds]}
+    candidates = [kinds for kinds in groups if _ABOUT_ONE_OUTPUT.issuperset(kinds)]
+    wholes = {kinds: [other for other in candidates if kinds < other] for kinds in groups}
+    merged: _Groups = {kinds: [] for kinds in groups if not wholes[kinds]}
     cases = {
         whole: Counter(execution.case for kinds in groups if kinds <= whole for execution in groups[kinds])
         for whole in merged
     }
     for kinds, executions in groups.items():
-        own_cases = {execution.case for execution in executions}
-        best = max(
-            [whole for whole in wholes[kinds] if whole in merged] or [kinds],
-            key=lambda whole: (sum(cases[whole][case] for case in own_cases), len(groups[whole]), sorted(whole)),
-        )
-        merged[best] += executions
+        own = {execution.case for execution in executions}
+
+        def likely(whole: frozenset[str], own: set[str] = own) -> tuple[object, ...]:
+            return sum(cases[whole][case] for case in own), len(groups[whole]), sorted(whole)
+
+        merged[max([whole for whole in wholes[kinds] if whole in merged] or [kinds], key=likely)] += executions
     return merged
 
 
-def _by_cause(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+def _by_cause(groups: _Groups) -> _Groups:
     """Puts executions all of whose wrong cells one mistake explains, the most frequent first, into the group of that mistake."""
     mistakes = [kinds for kinds in groups if len(kinds) == 1 and hypothesis(next(iter(kinds)))]
-    result: dict[frozenset[str], list[Execution]] = dict(groups)
+    result = dict(groups)
     for mistake in sorted(mistakes, key=lambda kinds: -len(groups[kinds])):
         (kind,) = mistake
         for kinds in [each for each in result if each not in mistakes]:
@@ -304,13 +292,9 @@ def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list
     for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
         kinds = [cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)]
         if len(kinds) <= _MOST_POSSIBLE:
-            possible = " or ".join(map(hypothesis, kinds))
-            subject = output or "The result"
-            sentences.append(
-                f"{subject} equals {possible} in {cells} of {cells} cells"
-                if cells
-                else f"{subject} has the shape of {possible}"
-            )
+            possible, subject = " or ".join(map(hypothesis, kinds)), output or "The result"
+            whole = f"{subject} equals {possible} in {cells} of {cells} cells"
+            sentences.append(whole if cells else f"{subject} has the shape of {possible}")
     return sentences
 
 
