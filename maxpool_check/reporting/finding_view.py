@@ -96,7 +96,7 @@ class FindingView:
         )
         title: list[str | Span] = [Span(self.name, code=True)]
         if finding.defect is not None and finding.defect.title:
-            title.append(f" {self.title}")
+            title.append(f": {self.title}")
         amount = plural(len(finding.cases), "case")
         if self.detail is not Detail.TERMINAL:
             amount += f" in {plural(len(finding.executions), 'execution')}"
