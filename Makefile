@@ -83,8 +83,8 @@ types:
 	$(TESTS_BIN)/mypy
 
 corpus:
-	$(TESTS_BIN)/maxpool-check lint cases/
-	$(TESTS_BIN)/maxpool-check trace cases/ --fail-uncovered -o build/trace.txt
+	$(TESTS_BIN)/maxpool-check cases lint cases/
+	$(TESTS_BIN)/maxpool-check evidence trace cases/ --fail-uncovered -o build/trace.txt
 
 format: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/ruff format .
@@ -105,7 +105,7 @@ pages: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m tests.report_defects
 
 site: $(BIN)/.installed
-	$(BIN)/maxpool-check site reports/*.jsonl.xz reports/contexts/*.jsonl.xz $(foreach history,$(wildcard reports/*-history.json.xz),--history $(history)) -o build/site
+	$(BIN)/maxpool-check report reports/*.jsonl.xz reports/contexts/*.jsonl.xz $(foreach history,$(wildcard reports/*-history.json.xz),--history $(history)) -o build/site
 
 picture: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m tests.picture
