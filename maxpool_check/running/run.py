@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache, partial
 from itertools import chain
+from typing import Protocol
 
 import msgspec
 
@@ -17,7 +18,6 @@ from maxpool_check.judging.target_selector import OUTPUTS
 from maxpool_check.results.details import RunSettings
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
-from maxpool_check.results.storage import Recorder
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
@@ -121,10 +121,17 @@ def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]
     return contradictions(observations, lambda number: cases[number].id, oracle)
 
 
+class LineWriter(Protocol):
+    """What lines of a record are written to."""
+
+    def write(self, line: Line) -> None:
+        """Add one line."""
+
+
 class TargetRecorders:
     """Writes the lines of a run to one record for each target, as if each target had a run of its own."""
 
-    def __init__(self, recorders: Mapping[str, Recorder]) -> None:
+    def __init__(self, recorders: Mapping[str, LineWriter]) -> None:
         """``recorders`` are those of all targets, by name."""
         self._recorders = recorders
         self._outputs: dict[str, StoredOutput] = {}

@@ -13,15 +13,16 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import (
     COMPARED,
     FAULTS,
-    Execution,
     ExitCode,
     KnownEntry,
+    Line,
     Record,
-    RunFooter,
     TargetDescription,
     Verdict,
 )
+from maxpool_check.results.storage import record_of
 from maxpool_check.results.summary import RunSummary
+from maxpool_check.running.run import TargetRecorders
 
 _FAILED = FAULTS | {Verdict.ERROR}
 
@@ -99,45 +100,38 @@ def report_of(record: Record) -> RunReport:
 
 def target_results(records: Mapping[str, Record]) -> list[TargetResults]:
     """The results of every target, in the order of the records, which are given by their members."""
-    targets = [(member, record, target) for member, record in records.items() for target in record.header.targets]
-    names = member_names([target.name for _, _, target in targets])
+    names = iter(member_names([target.name for record in records.values() for target in record.header.targets]))
     results = []
-    for name, (member, record, target) in zip(names, targets, strict=True):
-        own = _of_target(record, target)
-        counts = Counter(execution.verdict for execution in own.executions)
-        results.append(TargetResults(name, member, own, target, counts))
+    for member, record in records.items():
+        own = _by_target(record)
+        for target in record.header.targets:
+            counts = Counter(execution.verdict for execution in own[target.name].executions)
+            results.append(TargetResults(next(names), member, own[target.name], target, counts))
     return results
 
 
-def _of_target(record: Record, target: TargetDescription) -> Record:
-    """What a record says of one of its targets."""
-    if len(record.header.targets) == 1:
-        return record
-    executions = tuple(execution for execution in record.executions if execution.target == target.name)
-    named = {sha256 for execution in executions for sha256 in execution.digests.values()}
-    return replace(
-        record,
-        header=msgspec.structs.replace(record.header, targets=(target,)),
-        executions=executions,
-        footer=record.footer and _footer(record, record.footer, target.name, executions),
-        outputs={sha256: output for sha256, output in record.outputs.items() if sha256 in named},
-    )
+class _Lines(list[Line]):
+    """The lines of a record in memory."""
+
+    def write(self, line: Line) -> None:
+        self.append(line)
 
 
-def _footer(record: Record, footer: RunFooter, target: str, executions: Sequence[Execution]) -> RunFooter:
-    """What a run with this target alone would have ended with."""
-    others = tuple(f"{each.name} was given up" for each in record.header.targets if each.name != target)
-    errors = tuple(error for error in footer.errors if not error.startswith(others))
-    known = tuple(entry for entry in footer.known if entry.target == target)
-    summary = RunSummary()
-    for execution in executions:
-        summary.add(execution)
-    return msgspec.structs.replace(
-        footer,
-        executions=len(executions),
-        summary={name: counts for name, counts in footer.summary.items() if name == target},
-        known=known,
-        errors=errors,
-        exit_code=int(summary.exit_code(known, errors, strict=record.header.effective_settings.strict)),
-        contradicted={name: causes for name, causes in footer.contradicted.items() if name == target},
-    )
+def _by_target(record: Record) -> dict[str, Record]:
+    """What a record says of each of its targets: what it would be if the run had had this target alone."""
+    lines = {target.name: _Lines() for target in record.header.targets}
+    recorders = TargetRecorders(lines)
+    for line in (record.header, *record.outputs.values(), *record.executions):
+        recorders.write(line)
+    if record.footer is not None:
+        recorders.write(record.footer)
+    records = {name: record_of(each) for name, each in lines.items()}
+    for name, own in records.items():
+        if own.footer is not None and len(records) > 1:
+            summary = RunSummary()
+            for execution in own.executions:
+                summary.add(execution)
+            strict = record.header.effective_settings.strict
+            code = int(summary.exit_code(own.footer.known, own.footer.errors, strict=strict))
+            records[name] = replace(own, footer=msgspec.structs.replace(own.footer, exit_code=code))
+    return records
