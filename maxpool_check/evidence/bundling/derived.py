@@ -34,8 +34,7 @@ from maxpool_check.evidence.proof import shipped_proof, sources
 from maxpool_check.evidence.tracing import tools
 from maxpool_check.evidence.tracing.trace import Trace, TracedClause
 from maxpool_check.evidence.tracing.view import TraceReport, result, write_html
-from maxpool_check.reporting import markup
-from maxpool_check.reporting.html import run as run_page
+from maxpool_check.reporting import markup, run_view
 from maxpool_check.reporting.html.page import asset, source_of
 from maxpool_check.results.record import COMPARED, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, GRAPH_VARIANTS, VARIATIONS
@@ -96,7 +95,7 @@ def _tool_files(_: Contents) -> Iterator[tuple[str, bytes]]:
 def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
     for member, record in contents.records.items():
         page = io.StringIO()
-        run_page.write(report_of(record), page)
+        run_view.write_html(report_of(record), page)
         yield f"reports/{page_name(member)}.html", page.getvalue().encode()
     report, page, document = TraceReport(contents.trace), io.StringIO(), io.StringIO()
     write_html(report, page)
