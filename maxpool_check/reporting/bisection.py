@@ -8,19 +8,8 @@ from typing import Any, TextIO
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.bisection import Boundary, Observation
-from maxpool_check.reporting.blocks import (
-    Block,
-    Bullets,
-    Command,
-    Document,
-    Evidence,
-    Inline,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Verdict,
-)
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.executions import ExecutionView, details
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.reruns import place_of
@@ -97,8 +86,8 @@ class BisectionReport:
         about = Paragraph(f"{shortened(self.title)}. {summary}." if form is not Form.TEXT else summary)
         skipped: list[Inline] = [f"{version} skipped: {shortened(why)}" for version, why in self.skipped.items()]
         word = "INCOMPLETE" if self.errors else "CHANGED" if self.boundaries else "UNCHANGED"
-        head: list[Block] = [Verdict(word, shortened(result), tone) for result in self.results]
-        head += [about, *([Bullets(skipped)] if skipped else [])]
+        head: list[Block] = [blocks.Verdict(word, shortened(result), tone) for result in self.results]
+        head += [about, *([blocks.Bullets(skipped)] if skipped else [])]
         parts = [] if form is Form.TEXT else [*self._changes(form), self._releases(form)]
         yield Document("MaxPool bisection", f"{shortened(self.case)} on {shortened(self.target)}", head, parts)
 
@@ -109,9 +98,9 @@ class BisectionReport:
             tone = "bad" if seen.is_fault else "good"
             changes = "changes" if position in firsts else ""
             rows.append([Span(self.versions[position], code=True), Span(shortened(str(seen)), tone=tone), changes])
-        table = Table(["release", "result", ""], rows, label="Releases that were tested")
+        table = blocks.Table(["release", "result", ""], rows, label="Releases that were tested")
         place = place_of(self.case, self.origin.rpartition(":")[0])
-        again = Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
+        again = blocks.Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
         return Section("Releases that were tested", [table, *([again] if form is Form.HTML else [])], "releases")
 
     def _changes(self, form: Form) -> Iterator[Block]:
@@ -121,7 +110,7 @@ class BisectionReport:
                 seen = self.tested[position]
                 about: Inline = [Span(f"{label} {self.versions[position]}", strong=True), f": {seen}"]
                 if seen.is_fault or form is Form.HTML:
-                    sides.append(Evidence(ExecutionView(seen.execution), about, settings=seen.is_fault))
+                    sides.append(blocks.Evidence(ExecutionView(seen.execution), about, settings=seen.is_fault))
             yield Section(shortened(self.sentence(boundary)), sides, f"change-{number}", f"Change {number}")
 
     def checks(self) -> Checks:

@@ -204,7 +204,7 @@ def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Fo
     others = groups[len(shown) :]
     if others:
         rows = f"{plural(len(others), 'other group')} of changes"
-        shown.append(blocks.Folded(rows, [_rows(others)], is_open=form is Form.TEXT))
+        shown.append(blocks.Folded(rows, [table_of(others)], is_open=form is Form.TEXT))
     changes = Section(f"Changes{which}", shown or [Paragraph("No change that can be observed.")], f"changes{anchor}")
     if form is Form.TEXT:
         again = [_again(group, comparison) for group in groups if group.accepted is None]
@@ -247,13 +247,13 @@ def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iter
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
         most = _IN_FULL if form is Form.TEXT and not verbose else _MOST_ROWS
-        yield blocks.Folded(title, [_rows(summary.unchanged, most)], is_open=form is Form.TEXT)
+        yield blocks.Folded(title, [table_of(summary.unchanged, most)], is_open=form is Form.TEXT)
     if comparison.left_out:
         title = f"{plural(len(comparison.left_out), 'case')} left out, not the same in both"
         yield blocks.Folded(title, [blocks.Names(comparison.left_out)])
 
 
-def _rows(groups: Sequence[TransitionGroup], most: int = _MOST_ROWS) -> blocks.Table:
+def table_of(groups: Sequence[TransitionGroup], most: int = _MOST_ROWS) -> blocks.Table:
     """Groups of changes, a row each."""
     rows: list[list[Inline]] = []
     for group in groups[:most]:

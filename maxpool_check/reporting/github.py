@@ -1,25 +1,15 @@
 """What GitHub shows of a step: annotations at the lines of cases, and of a run a summary in Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.reporting.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Folded,
-    Inline,
-    Lines,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-)
+from maxpool_check.reporting.blocks import Document, Folded, Paragraph
 from maxpool_check.reporting.executions import details
-from maxpool_check.reporting.findings import sentence
+from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.run_view import RunView
 from maxpool_check.reporting.writers import markdown
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural
@@ -73,46 +63,11 @@ def workflow_commands(record: Record) -> list[str]:
 
 
 def write(report: RunReport, file: TextIO) -> None:
-    """Write the summary of a run: its result, its numbers, and every unexpected finding with its smallest case."""
-    label, text = report.result
-    targets = [part for each in report.counts for part in (Span(each, code=True), ", ")][:-1]
-    head: list[Block] = [
-        Paragraph(Span(f"{label} {text}", strong=True)),
-        Paragraph([f"Tested: {report.tested} on ", *targets, "."]),
-    ]
-    head += [Paragraph(problem, "problem") for problem in report.problems]
-    markdown.write(Document("", "MaxPool conformance", head, list(_summary(report))), file)
-
-
-def _summary(report: RunReport) -> Iterator[Block]:
-    numbers: list[list[Inline]] = [
-        [Span(target, code=True), *(str(counts[verdict]) for verdict in report.verdicts)]
-        for target, counts in report.counts.items()
-    ]
-    yield Table(["executions", *report.verdicts], numbers, frozenset(range(1, len(report.verdicts) + 1)))
-    for finding in report.unexpected:
-        smallest = finding.smallest
-        example: list[str | Span] = [Span(smallest.case, code=True), f" ({smallest.variant}):"]
-        yield Section(
-            f"{finding.heading} on {finding.target}",
-            [
-                Bullets([sentence(kind) for kind in finding.kinds]),
-                *([Paragraph(finding.explanation)] if finding.explanation else []),
-                Paragraph([f"{plural(len(finding.cases), 'case')}. The smallest is ", *example]),
-                Lines(details(smallest)),
-            ],
-        )
-    known = [finding for finding in report.findings if finding.is_expected]
-    for title, findings in (("Inconsistent results", report.inconsistent), ("Known defects", known)):
-        rows: list[list[Inline]] = [
-            [
-                each.severity.value,
-                Span(each.defect.id if each.defect else ", ".join(each.kinds), code=True),
-                Span(each.target, code=True),
-                each.title,
-                str(len(each.cases)),
-            ]
-            for each in findings
-        ]
-        if rows:
-            yield Folded(title, [Table(["severity", "defect", "target", "title", "cases"], rows, frozenset({4}))])
+    """Write the summary of a run: its result, its numbers, every unexpected finding with its example, and a row for each other."""
+    view = RunView(report, Detail.MARKDOWN)
+    results, problems = view.verdicts()
+    others = [finding for finding in report.findings if finding not in report.unexpected]
+    rows = [Folded("Known defects, and inconsistent results", view.overview(others)[:1])] if others else []
+    tested = Paragraph(f"Tested: {report.tested} on {', '.join(report.counts)}.")
+    parts = [*view.numbers(), *view.drawn(report.unexpected), *rows]
+    markdown.write(Document("", "MaxPool conformance", [*results, *problems, tested], parts), file)

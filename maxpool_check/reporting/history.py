@@ -3,33 +3,19 @@
 import itertools
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TextIO
 
 import maxpool_check
 from maxpool_check import inert
-from maxpool_check.comparing.gate import ChangeSummary, TransitionGroup, summarize
+from maxpool_check.comparing.gate import ChangeSummary, summarize
 from maxpool_check.comparing.transitions import UNOBSERVABLE, transitions
 from maxpool_check.judging.defects import Severity
-from maxpool_check.reporting.blocks import (
-    Block,
-    Bullets,
-    Chart,
-    Command,
-    Document,
-    Facts,
-    Folded,
-    Inline,
-    Matrix,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-)
-from maxpool_check.reporting.blocks import Verdict as Result
-from maxpool_check.reporting.changes import group_cause
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
+from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import details
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.html.charts import by_verdict
@@ -65,46 +51,35 @@ class Occurrence:
         return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Release:
-    """One release; ``record`` holds one target and is None for a release that was skipped for a reason."""
+    """One release; ``record`` holds one target and is None for a release that was skipped for a reason.
+
+    ``verdicts`` has the number of executions by verdict, ``kinds`` the number of cases that show each kind in any variant, in the
+    order of the record. ``occurrences`` says what shows each known defect, by its id, and what no known defect explains, by its kinds.
+    """
 
     version: str
     record: Record | None
     skipped: str = ""
+    verdicts: Counter[Verdict] = field(default_factory=Counter, init=False)
+    kinds: Counter[str] = field(default_factory=Counter, init=False)
+    occurrences: dict[str, Occurrence] = field(default_factory=dict, init=False)
 
-    @property
-    def verdicts(self) -> Counter[Verdict]:
-        """The number of executions by verdict."""
-        return self._numbers[0]
-
-    @property
-    def kinds(self) -> Counter[str]:
-        """The number of cases that show each kind in any variant, in the order of the record."""
-        return self._numbers[1]
+    def __post_init__(self) -> None:
+        pairs: dict[tuple[str, str], None] = {}
+        for execution in self.record.executions if self.record else ():
+            self.verdicts[execution.verdict] += 1
+            pairs |= dict.fromkeys((kind, execution.case) for kind in execution.kinds)
+            if name := execution.known or ", ".join(execution.kinds):
+                self.occurrences.setdefault(name, Occurrence(execution)).add(execution)
+        self.kinds.update(kind for kind, _ in pairs)
 
     @property
     def defects(self) -> Counter[str]:
         """The number of cases that show each known defect in any variant."""
         shown = self.occurrences.items()
         return Counter({name: len(each.sizes) for name, each in shown if each.smallest.known == name})
-
-    @property
-    def occurrences(self) -> Mapping[str, Occurrence]:
-        """What it shows of each known defect, by its id, and of what no known defect explains, by its kinds."""
-        return self._numbers[2]
-
-    @cached_property
-    def _numbers(self) -> tuple[Counter[Verdict], Counter[str], dict[str, Occurrence]]:
-        verdicts: Counter[Verdict] = Counter()
-        pairs: dict[tuple[str, str], None] = {}
-        occurrences: dict[str, Occurrence] = {}
-        for execution in self.record.executions if self.record else ():
-            verdicts[execution.verdict] += 1
-            pairs |= dict.fromkeys((kind, execution.case) for kind in execution.kinds)
-            if name := execution.known or ", ".join(execution.kinds):
-                occurrences.setdefault(name, Occurrence(execution)).add(execution)
-        return verdicts, Counter(kind for kind, _ in pairs), occurrences
 
 
 class Step(NamedTuple):
@@ -200,14 +175,10 @@ class HistoryReport:
 
     def documents(self, form: Form) -> Iterator[Document]:
         """The report in this form, with fewer and fewer changes, then fewer and fewer releases."""
-        most = len(self.executed)
-        if form is Form.GITHUB:
-            yield _summary(self)
-        elif form is Form.HTML:
-            yield _document(self, form, None, most)
-        else:
-            for changes, newest in ((1000, most), (30, most), (10, most), (3, most), (3, 24), (3, _NEWEST)):
-                yield _document(self, form, changes, newest)
+        every = len(self.executed)
+        sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, _NEWEST)]
+        for changes, newest in sizes[-1:] if form is Form.GITHUB else sizes:
+            yield _document(self, form, changes, newest)
 
     def checks(self) -> Checks:
         """A suite for each release, a test for each known defect and for kinds that none explains.
@@ -270,7 +241,7 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
     )
 
 
-def _result(report: HistoryReport) -> Result:
+def _result(report: HistoryReport) -> blocks.Verdict:
     executed = report.executed
     word, sentence = "COMPLETE", plural(len(executed), "release")
     if report.exit_code:
@@ -279,113 +250,73 @@ def _result(report: HistoryReport) -> Result:
         defects, kinds = plural(len(executed[-1].defects), "known defect"), plural(len(executed[-1].kinds), "kind")
         sentence += f", from {executed[0].version} to {executed[-1].version}: the newest shows {defects} and {kinds}"
         sentence += " of divergence"
-    return Result(word, sentence, "bad" if report.exit_code else "known" if report.causes else "good")
+    return blocks.Verdict(word, sentence, "bad" if report.exit_code else "known" if report.causes else "good")
 
 
-def _extent(report: HistoryReport, shown: Sequence[Release]) -> str:
-    every = len(report.executed)
-    return f"the newest {len(shown)} of {every} releases" if len(shown) < every else "each release"
-
-
-def _matrices(report: HistoryReport, releases: Sequence[Release]) -> list[Matrix]:
-    """The known defects, the kinds and the verdicts, each with its numbers by release."""
-    names = [release.version for release in releases]
-    defects = [(name, report.title(name), [each.defects[name] for each in releases]) for name in report.defects]
-    every = sorted({kind for release in releases for kind in release.kinds})
-    kinds = [(name, sentence(name), [each.kinds[name] for each in releases]) for name in every]
-    verdicts = [(name.value, "", [each.verdicts[name] for each in releases]) for name in Verdict]
-    parts = (("defect", defects), ("kind", kinds), ("verdict", verdicts))
-    return [
-        Matrix(unit, names, [row for row in rows if any(row[2])], f"{unit.capitalize()}s by release")
-        for unit, rows in parts
-    ]
-
-
-def _document(report: HistoryReport, form: Form, most: int | None, newest: int) -> Document:
+def _document(report: HistoryReport, form: Form, most: int, newest: int) -> Document:
     """The report with so many groups of changes of each step, and the newest releases."""
     shown = report.executed[-newest:] if newest else []
     headers = [release.record.header for release in shown if release.record is not None]
     head: list[Block] = [_result(report), *(Paragraph(shortened(error), "problem") for error in report.errors)]
-    defects, kinds, verdicts = _matrices(report, shown)
-    titles = (
-        "Known defects, in numbers of cases",
-        "Kinds of divergence, in numbers of cases",
-        "Verdicts, in numbers of executions",
-    )
-    numbers = [
-        Section(title, [matrix, *_words(matrix, form)], f"{matrix.unit}s", f"{matrix.unit.capitalize()}s")
-        for title, matrix in zip(titles, (defects, kinds, verdicts), strict=True)
-    ]
     steps: list[Block] = [_step(step, form, most) for step in report.steps[-newest:]]
     changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
-    of = f" on {_extent(report, shown)}" if len(shown) < len(report.executed) else ""
-    parts: list[Block] = [*numbers, changes]
+    parts: list[Block] = [*_numbers(report, shown, form), changes]
     if form is Form.HTML:
-        parts = [_trend(report), *parts]
+        parts.insert(0, _trend(report))
     if headers and form is not Form.TEXT:
-        facts: list[Block] = [Facts(list(environment(headers[-1])))]
-        facts += [Command(shlex.join(headers[-1].command), "run the newest again")] if headers[-1].command else []
+        facts: list[Block] = [blocks.Facts(list(environment(headers[-1])))]
+        if headers[-1].command:
+            facts.append(blocks.Command(shlex.join(headers[-1].command), "run the newest again"))
         parts.append(Section("Environment of the newest", facts, "environment", "Environment"))
-    title = report.target if form is Form.HTML else f"{report.target}: a history{of}"
+    left_out = f", the newest {len(shown)} of {len(report.executed)} releases" * (len(shown) < len(report.executed))
+    title = report.target if form is Form.HTML else f"{report.target}: a history{left_out}"
     return Document("MaxPool history", shortened(title), head, parts)
 
 
-def _words(matrix: Matrix, form: Form) -> Iterator[Block]:
-    """What the names in numbers by release mean; a page says it beside them."""
-    about: list[Inline] = [[Span(name, code=True), f": {text}"] for name, text, _ in matrix.rows if text]
-    if form is Form.MARKDOWN and about:
-        yield Bullets(about)
+def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:
+    """The known defects, the kinds and the verdicts, each with its numbers by release; a page says beside them what they are."""
+    kinds = sorted({kind for release in releases for kind in release.kinds})
+    parts: list[tuple[str, dict[str, str], list[Counter[Any]]]] = [
+        (
+            "Known defects, in numbers of cases",
+            {name: report.title(name) for name in report.defects},
+            [each.defects for each in releases],
+        ),
+        (
+            "Kinds of divergence, in numbers of cases",
+            {kind: sentence(kind) for kind in kinds},
+            [each.kinds for each in releases],
+        ),
+        ("Verdicts, in numbers of executions", dict.fromkeys(Verdict, ""), [each.verdicts for each in releases]),
+    ]
+    for unit, (title, texts, counters) in zip(("defect", "kind", "verdict"), parts, strict=True):
+        rows = [(str(name), text, [counter[name] for counter in counters]) for name, text in texts.items()]
+        rows = [row for row in rows if any(row[2])]
+        about: list[Inline] = [[Span(name, code=True), f": {text}"] for name, text, _ in rows if text]
+        words = [blocks.Bullets(about)] if about and form is Form.MARKDOWN else []
+        name = f"{unit.capitalize()}s"
+        matrix = blocks.Matrix(unit, [release.version for release in releases], rows, f"{name} by release")
+        yield Section(title, [matrix, *words], name.lower(), name)
 
 
 def _trend(report: HistoryReport) -> Section:
     """The executions that do not conform, by release."""
-    verdicts = [release.verdicts for release in report.executed]
-    numbers = [{verdict.value: count for verdict, count in each.items()} for each in verdicts]
+    numbers = [{verdict.value: count for verdict, count in each.verdicts.items()} for each in report.executed]
     labels = [release.version for release in report.executed]
-    chart = Chart(labels, by_verdict(labels, numbers).series, "Executions that do not conform, by release")
+    chart = blocks.Chart(labels, by_verdict(labels, numbers).series, "Executions that do not conform, by release")
     content: list[Block] = [chart] if report.executed else [Paragraph("No release was executed.")]
     return Section("Trend: executions that do not conform", content, "trend", "Trend")
 
 
-def _step(step: Step, form: Form, most: int | None) -> Block:
+def _step(step: Step, form: Form, most: int) -> Block:
     """The groups of changes of a step, so many of them."""
-    groups = step.changes.groups
-    if form is Form.TEXT or not groups:
+    groups, name = step.changes.groups, f"{step.old} to {step.new}"
+    if form in (Form.TEXT, Form.GITHUB) or not groups:
         return Paragraph(str(step))
-    rows: list[list[Inline]] = [_row(group) for group in groups[:most]]
-    more = len(groups) - len(rows)
-    rows += [["", f"and {more} more", "", ""]] if more else []
-    table = Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}), label=str(step))
     if form is Form.HTML:
-        return Folded(
-            [Span(f"{step.old} to {step.new}", strong=True), f": {plural(len(groups), 'group')} of changes"], [table]
-        )
-    return Section(f"{step.old} to {step.new}", [table])
-
-
-def _row(group: TransitionGroup) -> list[Inline]:
-    smallest = Span(shortened(group.smallest.execution.case, 120), code=True)
-    return [group.change.value, shortened(group_cause(group), 140), str(len(group.cases)), smallest]
-
-
-def _summary(report: HistoryReport) -> Document:
-    """What each of the newest releases shows, in numbers of cases, and what changed: for GitHub."""
-    newest = report.executed[-_NEWEST:]
-    occurrences = [release.occurrences for release in newest]
-    rows = [
-        (cause, "", [len(each[cause].sizes) if cause in each else 0 for each in occurrences])
-        for cause in report.causes
-        if any(cause in each for each in occurrences)
-    ]
-    extent = (
-        f"The number of cases that show each known defect, or kinds that none explains, on {_extent(report, newest)}:"
-    )
-    matrix = Matrix("", [release.version for release in newest], rows, "Cases by release")
-    steps: list[Inline] = [str(step) for step in report.steps[-_NEWEST:]]
-    parts: list[Block] = [Paragraph(extent), matrix if rows else Paragraph("None.")]
-    parts += [Folded("Changes", [Bullets(steps)])] if steps else []
-    parts += [Bullets([shortened(error) for error in report.errors])] if report.errors else []
-    return Document("", f"{shortened(report.target)}: a history", [_result(report)], parts)
+        title = [Span(name, strong=True), f": {plural(len(groups), 'group')} of changes"]
+        return blocks.Folded(title, [table_of(groups, most)])
+    return Section(name, [table_of(groups, most)])
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:
