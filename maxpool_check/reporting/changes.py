@@ -302,7 +302,9 @@ def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> l
     names += [f"and {len(cases) - most} more"] if len(cases) > most else []
     listed = blocks.Lines(some(cases, most), "Cases") if form is Form.TEXT else blocks.Bullets(names)
     title = f"The first {most} of {words}" if len(cases) > most else f"All {words}"
-    return [listed] if group.blocks else [blocks.Folded(title, [listed])]
+    if group.blocks:
+        return [Paragraph("Cases:"), listed] if form is Form.TEXT and in_full else [listed]
+    return [blocks.Folded(title, [listed])]
 
 
 def _drawn(group: TransitionGroup, comparison: TargetComparison) -> Iterator[Block]:

@@ -314,7 +314,7 @@ def _step(step: Step, form: Form, most: int) -> Block:
     if form in (Form.TEXT, Form.GITHUB) or not groups:
         return Paragraph(str(step))
     if form is Form.HTML:
-        title = [Span(name, strong=True), f": {plural(len(groups), 'group')} of changes"]
+        title: Inline = [Span(name, strong=True), f": {plural(len(groups), 'group')} of changes"]
         return blocks.Folded(title, [table_of(groups, most)])
     return Section(name, [table_of(groups, most)])
 
