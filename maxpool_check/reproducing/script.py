@@ -3,6 +3,7 @@
 import io
 import platform
 import pprint
+import re
 import shlex
 import textwrap
 from collections.abc import Mapping
@@ -82,6 +83,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "reversed": "[..., ::-1]" if reproduced.layout is Layout.CHANNELS_LAST else "[:, ::-1]",
     }  # fmt: skip
     text = inert.block(runtimes.TEMPLATES.get_template("repro.py.j2").render(known)).rstrip() + "\n"
+    text = re.sub("\n{4,}", "\n\n\n", text)
     compile(text, "repro.py", "exec")
     data = io.BytesIO()
     arrays: dict[str, Any] = dict(expectation.data_of(reproduced, expected))
