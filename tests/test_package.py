@@ -3,11 +3,12 @@
 import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
 import maxpool_check
-from maxpool_check.evidence.kernels import FOLDER
+from maxpool_check.evidence.wrong_kernels import scan
 from tests.conftest import CASES, ROOT, environment
 from tests.packages import Installed, built, shared
 
@@ -29,8 +30,8 @@ def test_the_wheel_has_the_whole_corpus_and_the_types(wheel):
     pages = {f"maxpool_check/docs/{path.name}" for path in (ROOT / "maxpool_check/docs").glob("*.md")}
     assert pages
     assert pages <= names
-    kernels = {f"maxpool_check/evidence/wrong_kernels/{path.name}" for path in FOLDER.glob("*.py")}
-    assert kernels
+    kernels = {f"maxpool_check/evidence/wrong_kernels/{path.name}" for path in Path(scan.__file__).parent.glob("*.*")}
+    assert "maxpool_check/evidence/wrong_kernels/kernels.yaml" in kernels
     assert kernels <= names
     assert not [name for name in names if name.startswith(("tests", "reports"))]
 

@@ -5,22 +5,20 @@ language of a document gets a case of it as it is; only a graph of several nodes
 """
 
 import copy
-import sys
 import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.kernels import FOLDER, WrongKernel
+from maxpool_check.evidence.kernels import WrongKernel, kernel_named
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets import requests
 from maxpool_check.targets.name import parse
@@ -29,6 +27,13 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation
 from maxpool_check.targets.worker import python_adapter
+
+
+class LoadedKernel(python_adapter.Runtime):
+    """A kernel in this process, with the adapter that it has in a worker."""
+
+    def __init__(self, kernel: WrongKernel) -> None:
+        self.function, self.takes_spec = kernel.function(), bool(kernel.specs)
 
 
 @dataclass(frozen=True)
@@ -44,25 +49,20 @@ def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
     """A case for kernels of these ``specs``; None if they cannot execute it."""
     if not case.context.is_alone or (specs and case.spec not in specs):
         return None
-    plans = _in_its_own_language(case) if specs else requests.plan(case, DEFAULT_VARIANTS, kernel_profile())
-    return KernelTask(case, case.oracle(), tuple(plans)) if any(plan.parts for plan in plans) else None
+    plans = tuple(_in_its_own_language(case) if specs else requests.plan(case, DEFAULT_VARIANTS, kernel_profile()))
+    return KernelTask(case, case.oracle(), plans) if any(plan.parts for plan in plans) else None
 
 
-def _in_its_own_language(case: Case) -> list[VariantPlan]:
+def _in_its_own_language(case: Case) -> Iterator[VariantPlan]:
     """The case as it is, once for each set of outputs."""
     unchanged = Translation.unchanged(case.specification, case.attributes, case.X.shape)
-    return [
-        VariantPlan(case, variant, (PlannedRequest(_own_request(case, variant), unchanged),))
-        for variant in case.variants(DEFAULT_VARIANTS)
-        if variant.variation is None and not variant.in_domain
-    ]
+    for variant in case.variants(DEFAULT_VARIANTS):
+        if variant.variation is None and not variant.in_domain:
+            request = Request(case.X.tensor(), variant.outputs, b"", case.attributes, spec=case.spec)
+            yield VariantPlan(case, variant, (PlannedRequest(request, unchanged),))
 
 
-def _own_request(case: Case, variant: Variant) -> Request:
-    return Request(case.X.tensor(), variant.outputs, b"", case.attributes, spec=case.spec)
-
-
-def faulty_variants(function: python_adapter.Runtime, task: KernelTask) -> Iterator[str]:
+def faulty_variants(function: LoadedKernel, task: KernelTask) -> Iterator[str]:
     """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
     for plan in task.plans:
         outcomes = [outcome(function, each) for each in plan.requests]
@@ -71,37 +71,17 @@ def faulty_variants(function: python_adapter.Runtime, task: KernelTask) -> Itera
             yield plan.variant.name
 
 
-def load(*kernels: WrongKernel) -> tuple[python_adapter.Runtime, ...]:
-    """Kernels, as the worker of a target loads one; the modules of this process are as before."""
-    with _modules_of_kernels():
-        return tuple(python_adapter.Runtime({"function": [str(kernel.path), kernel.name]}) for kernel in kernels)
-
-
-@contextmanager
-def _modules_of_kernels() -> Iterator[None]:
-    """Lets kernels import each other by name, without a trace: a user may have a module of that name."""
-    names = {path.stem for path in FOLDER.glob("*.py")}
-    path, others = list(sys.path), {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        for name in names:
-            sys.modules.pop(name, None)
-        sys.modules.update(others)
-
-
 @cache
 def kernel_profile() -> TargetProfile:
     """A kernel as a target."""
     description = TargetDescription(
-        name=f"python:{FOLDER / 'correct.py'}:gathered", distribution="python", version="0", provider="CPUExecutionProvider", providers=(),
+        name=kernel_named("correct:gathered").target, distribution="python", version="0", provider="CPUExecutionProvider", providers=(),
         session_options={}, python="", numpy="", newest_opset=None, speaks="attributes",
     )  # fmt: skip
     return TargetProfile(parse(description.name), description)
 
 
-def outcome(function: python_adapter.Runtime, request: Request) -> Outcome:
+def outcome(function: LoadedKernel, request: Request) -> Outcome:
     """What the adapter of ``python:`` targets returns for a request."""
     attributes = copy.deepcopy(dict(request.attributes))
     message = {"attributes": attributes, "outputs": list(request.outputs), "spec": request.spec}

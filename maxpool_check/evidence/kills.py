@@ -4,21 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import partial
 from itertools import islice
-from operator import itemgetter
 from typing import Any
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
-from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, all_kernels, wrong_kernels
+from maxpool_check.evidence.kernel_faults import KernelTask, LoadedKernel, faulty_variants, task_of
+from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, wrong_kernels
 from maxpool_check.results.record import FAULTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.worker import python_adapter
-
-SCHEMA = "maxpool-check/kills/1"
 
 LARGE = 2**17
 """Cases with so many cells take most of the time, and few kernels need them."""
@@ -42,54 +38,27 @@ def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int 
     }
 
 
-def _mixed(cases: Iterable[Case]) -> list[Case]:
-    """The smallest case of each file, the second of each, and so on: a mixture notices soon. Very large ones come last."""
-    ranks: Counter[str] = Counter()
-    places = []
-    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
-        file = case.id.rpartition(":")[0]
-        places.append(((case.X.size >= LARGE, ranks[file], case.X.size, case.id), case))
-        ranks[file] += 1
-    return [case for _, case in sorted(places, key=itemgetter(0))]
-
-
-def doubtful_kills(
-    kills: Kills, cases: Iterable[Case], clauses: Iterable[Clause], most: int
-) -> Iterator[tuple[str, str]]:
-    """The clauses and kernels whose ``kills`` are not what :func:`kills_by_clause` may give: each listed case is executed.
-
-    Where fewer cases than ``most`` are listed, it looks for more.
-    """
-    executed, by_clause = _ExecutedKernels(), _by_clause(cases)
-    testable = {clause.id: clause for clause in clauses if clause.status is ClauseStatus.TESTABLE}
-    for clause_id in dict.fromkeys([*testable, *kills]):
-        expected = {str(each): each for each in violating(testable[clause_id])} if clause_id in testable else {}
-        listed = {str(kernel): cases for kernel, cases in kills.get(clause_id, {}).items()}
-        of_clause = by_clause.get(clause_id, [])
-        for name in sorted({*expected, *listed}):
-            claimed = listed.get(name, ())
-            tried = of_clause if len(claimed) < most else [case for case in of_clause if case.id in claimed]
-            is_named_right = name in expected and name in listed
-            if not is_named_right or executed.first_kills(expected[name], tried, most) != tuple(claimed):
-                yield clause_id, name
-
-
 def violating(clause: Clause) -> tuple[WrongKernel, ...]:
     """The wrong kernels that violate a clause."""
-    return _named(clause.violated_by)
-
-
-@cache
-def _named(patterns: tuple[str, ...]) -> tuple[WrongKernel, ...]:
+    patterns = clause.violated_by
     return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, pattern) for pattern in patterns))
 
 
 def _by_clause(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """The cases of each clause, in the order in which they are tried."""
+    """The cases of each clause in the order in which they are tried: a mixture notices soon.
+
+    The smallest case of each file comes first, then the second of each, and so on; very large ones come last.
+    """
+    ranks: Counter[str] = Counter()
+    places = {}
+    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
+        file = case.id.rpartition(":")[0]
+        places[case.X.size >= LARGE, ranks[file], case.X.size, case.id] = case
+        ranks[file] += 1
     by_clause: dict[str, list[Case]] = {}
-    for case in _mixed(cases):
-        for clause_id in case.covers:
-            by_clause.setdefault(clause_id, []).append(case)
+    for place in sorted(places):
+        for clause_id in places[place].covers:
+            by_clause.setdefault(clause_id, []).append(places[place])
     return by_clause
 
 
@@ -102,7 +71,7 @@ def to_json(kills: Kills) -> dict[str, Any]:
     """The kills as JSON: what each kernel does wrong, and for each clause the cases that notice each kernel."""
     kernels = sorted({kernel for by_kernel in kills.values() for kernel in by_kernel}, key=str)
     return {
-        "schema": SCHEMA,
+        "schema": "maxpool-check/kills/1",
         "kernels": {str(kernel): kernel.sentence for kernel in kernels},
         "clauses": {
             clause_id: {str(kernel): list(killing) for kernel, killing in by_kernel.items()}
@@ -116,52 +85,42 @@ class _ExecutedKernels:
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
-        self._functions: dict[WrongKernel, python_adapter.Runtime] = {}
+        self._functions: dict[WrongKernel, LoadedKernel] = {}
         self._excused: dict[tuple[WrongKernel, str], frozenset[str]] = {}
         self._kills: dict[tuple[WrongKernel, str], bool] = {}
 
     def first_kills(self, kernel: WrongKernel, cases: Sequence[Case], most: int) -> tuple[str, ...]:
         """The first cases, at most ``most``, that notice a kernel."""
-        kills = self._deadly(kernel, cases) if kernel.module == DEATHS else self._in_process(kernel, cases)
+        kills = (
+            self._deadly(kernel, cases) if kernel.module == DEATHS else filter(partial(self._is_kill, kernel), cases)
+        )
         return tuple(case.id for case in islice(kills, most))
 
-    def _in_process(self, kernel: WrongKernel, cases: Iterable[Case]) -> Iterator[Case]:
-        for case in cases:
-            if (kernel, case.id) not in self._kills:
-                self._kills[kernel, case.id] = any(
-                    fault not in self._faults_of_the_correct(kernel.model, case) for fault in self._faults(kernel, case)
-                )
-            if self._kills[kernel, case.id]:
-                yield case
+    def _is_kill(self, kernel: WrongKernel, case: Case) -> bool:
+        if (kernel, case.id) not in self._kills:
+            faults = self._faults(kernel, case)
+            self._kills[kernel, case.id] = any(fault not in self._faults_of_model(kernel, case) for fault in faults)
+        return self._kills[kernel, case.id]
 
-    def _faults_of_the_correct(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
-        """The variants in which a correct kernel is at fault."""
-        key = (kernel, case.id)
+    def _faults_of_model(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
+        """The variants in which the correct kernel is at fault, too."""
+        key = (kernel.model, case.id)
         if key not in self._excused:
-            self._excused[key] = frozenset(self._faults(kernel, case))
+            self._excused[key] = frozenset(self._faults(kernel.model, case))
         return self._excused[key]
 
     def _faults(self, kernel: WrongKernel, case: Case) -> Iterator[str]:
-        task = self._task(case, kernel.specs)
+        if (case.id, kernel.specs) not in self._tasks:
+            self._tasks[case.id, kernel.specs] = task_of(case, kernel.specs)
+        task = self._tasks[case.id, kernel.specs]
         if task is None:
             return iter(())
+        if kernel not in self._functions:
+            self._functions[kernel] = LoadedKernel(kernel)
         if kernel.module != WITH_MEMORY and not kernel.is_correct:
             # It is told nothing of the outputs that are wanted: with all of them, all is said.
             task = replace(task, plans=task.plans[:1])
-        return faulty_variants(self._function(kernel), task)
-
-    def _function(self, kernel: WrongKernel) -> python_adapter.Runtime:
-        """A kernel, loaded with the others of its module when one of them is needed."""
-        if kernel not in self._functions:
-            of_module = [each for each in all_kernels() if each.module == kernel.module]
-            self._functions |= zip(of_module, load(*of_module), strict=True)
-        return self._functions[kernel]
-
-    def _task(self, case: Case, specs: tuple[str, ...]) -> KernelTask | None:
-        key = (case.id, specs)
-        if key not in self._tasks:
-            self._tasks[key] = task_of(case, specs)
-        return self._tasks[key]
+        return faulty_variants(self._functions[kernel], task)
 
     def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
         """As in process, for a kernel that ends its process."""
@@ -171,12 +130,9 @@ class _ExecutedKernels:
         executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
         try:
             for results in executor.results(cases):
-                for execution in results[executor.descriptions[0].name].executions:
-                    case = by_id[execution.case]
-                    if execution.verdict in FAULTS and execution.variant not in self._faults_of_the_correct(
-                        kernel.model, case
-                    ):
-                        yield case
-                        break
+                executions = results[executor.descriptions[0].name].executions
+                faults = [each for each in executions if each.verdict in FAULTS]
+                if any(each.variant not in self._faults_of_model(kernel, by_id[each.case]) for each in faults):
+                    yield by_id[faults[0].case]
         finally:
             executor.close()

@@ -5,7 +5,7 @@ computes the MaxPool; the other nodes are exact, and are computed in one way onl
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import msgspec
@@ -14,14 +14,12 @@ import numpy as np
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
+from maxpool_check.judging.oracle import ALL_INTERPRETATIONS
 from maxpool_check.reference import definition, evaluator
 from maxpool_check.reference.dtypes import digest, identical
 from maxpool_check.reference.pooling import Pooled, Pooling
 from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.specifications.specification import Refused
-
-SCHEMA = "maxpool-check/references/1"
 
 Reference = Callable[[np.ndarray, Pooling], Pooled]
 """A program that pools X, of shape N x C x D1 x ... x Dn."""
@@ -43,57 +41,39 @@ class ReferenceResult(msgspec.Struct, frozen=True, kw_only=True):
     agree: bool
 
 
-class DocumentRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """The refusal of a case by its document, which neither reference computes."""
-
-    reason: str
-    clause: str
-    message: str
-
-
 class CaseReferences(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The results of a case by both references, the one that reports print first, or the refusal of its document."""
+    """The results of a case by both references, the one that reports print first, or the refusal of its document.
+
+    ``refused`` has its reason, clause and message; neither reference computes such a case.
+    """
 
     case: str
     case_sha256: str
     spec: str
     results: tuple[ReferenceResult, ...] = ()
-    refused: DocumentRefusal | None = None
-
-    @property
-    def agree(self) -> bool:
-        """Whether both references agree in every result."""
-        return all(result.agree for result in self.results)
-
-
-class ReferenceCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many cases were computed and refused, and in how many of those that were computed both references agree."""
-
-    cases: int
-    refused: int
-    computed: int
-    results: int
-    agree: int
-    differ: int
+    refused: dict[str, str] | None = None
 
 
 class ReferenceLog(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of cases by both references."""
+    """The results of cases by both references.
 
-    schema: str = SCHEMA
-    counts: ReferenceCounts
+    ``counts``: how many cases were computed and refused, and in how many of those that were computed both references agree.
+    """
+
+    schema: str = "maxpool-check/references/1"
+    counts: dict[str, int]
     cases: tuple[CaseReferences, ...]
 
     @property
     def differing(self) -> list[str]:
         """The ids of the cases in which the references differ."""
-        return [each.case for each in self.cases if not each.agree]
+        return [case.case for case in self.cases if not all(result.agree for result in case.results)]
 
     @property
     def agreement(self) -> ReferenceAgreement:
         """The log in short, with its digest."""
         digest = hashlib.sha256(self.encode()).hexdigest()
-        return ReferenceAgreement(compared=self.counts.computed, agreed=self.counts.agree, log_sha256=digest)
+        return ReferenceAgreement(compared=self.counts["computed"], agreed=self.counts["agree"], log_sha256=digest)
 
     def encode(self) -> bytes:
         """The log as JSON; equal logs have equal bytes."""
@@ -102,37 +82,27 @@ class ReferenceLog(msgspec.Struct, frozen=True, kw_only=True):
 
 def references(cases: Iterable[Case], evaluate: Reference = evaluator.evaluate) -> ReferenceLog:
     """Compute the results of cases by the definition and by the evaluator, in order, and compare them."""
-    logged = tuple(references_of(case, evaluate) for case in cases)
-    computed = [each for each in logged if each.refused is None]
-    agree = sum(each.agree for each in computed)
-    counts = ReferenceCounts(
-        cases=len(logged),
-        refused=len(logged) - len(computed),
-        computed=len(computed),
-        results=sum(len(each.results) for each in computed),
-        agree=agree,
-        differ=len(computed) - agree,
-    )
+    logged = tuple(_references_of(case, evaluate) for case in cases)
+    computed = [each.results for each in logged if each.refused is None]
+    agree = sum(all(result.agree for result in results) for results in computed)
+    counts = {"cases": len(logged), "refused": len(logged) - len(computed), "computed": len(computed)}
+    counts |= {"results": sum(map(len, computed)), "agree": agree, "differ": len(computed) - agree}
     return ReferenceLog(counts=counts, cases=logged)
 
 
-def references_of(case: Case, evaluate: Reference = evaluator.evaluate) -> CaseReferences:
-    """The results of one case by both references, under each interpretation that its document allows."""
+def _references_of(case: Case, evaluate: Reference) -> CaseReferences:
+    """The results of one case, under each interpretation that its document allows."""
     oracle = case.oracle()
     if isinstance(oracle, Refused):
-        refused = DocumentRefusal(reason=oracle.reason.value, clause=oracle.clause, message=oracle.message)
+        refused = {"reason": oracle.reason.value, "clause": oracle.clause, "message": oracle.message}
         return CaseReferences(case=case.id, case_sha256=case.sha256, spec=case.spec, refused=refused)
-    results = tuple(_result(oracle, pooling, evaluate) for pooling in _interpretations(oracle))
-    return CaseReferences(case=case.id, case_sha256=case.sha256, spec=case.spec, results=results)
-
-
-def _interpretations(oracle: Oracle) -> Iterator[Pooling]:
-    """The pooling of an oracle, its alternatives, and each of them under every interpretation of a NaN that is open."""
+    results = []
     for alternative in oracle.alternatives:
-        pooling = alternative.pooling
-        policies = [replace(pooling.policies, nan=nan) for nan in ALL_INTERPRETATIONS]
-        for each in policies if alternative.nan_is_open else [pooling.policies]:
-            yield replace(pooling, indices=True, alternatives=(), policies=each)
+        policies = alternative.pooling.policies
+        every = [replace(policies, nan=nan) for nan in ALL_INTERPRETATIONS] if alternative.nan_is_open else [policies]
+        poolings = [replace(alternative.pooling, indices=True, alternatives=(), policies=each) for each in every]
+        results += [_result(oracle, pooling, evaluate) for pooling in poolings]
+    return CaseReferences(case=case.id, case_sha256=case.sha256, spec=case.spec, results=tuple(results))
 
 
 def _result(oracle: GraphOracle, pooling: Pooling, evaluate: Reference) -> ReferenceResult:
@@ -147,18 +117,17 @@ def _result(oracle: GraphOracle, pooling: Pooling, evaluate: Reference) -> Refer
         without_index=int(slow.empty.sum()),
         agree=identical(slow.undefined, fast.undefined)
         and identical(slow.empty, fast.empty)
-        and by_definition.keys() == by_evaluator.keys()
         and all(identical(output, by_evaluator[name]) for name, output in by_definition.items()),
     )
 
 
-def _outputs(oracle: GraphOracle, pooled: Pooled) -> Mapping[str, np.ndarray]:
+def _outputs(oracle: GraphOracle, pooled: Pooled) -> dict[str, np.ndarray]:
     """The outputs by name, in the document's layout; of a graph, those of the graph."""
-    arranged = pooled.arranged(oracle.pooling.layout)
+    arranged, graph = pooled.arranged(oracle.pooling.layout), oracle.graph
     assert arranged.Indices is not None
     outputs = {"Y": arranged.Y, "Indices": arranged.Indices}
-    if not oracle.graph.context.is_alone:
-        *_, outputs["Y"] = oracle.graph.context.steps(pooled.maxima, pooled.Indices)
-        for name, number in oracle.graph.context.side_outputs.items():
-            outputs[name] = pooled.maxima if name == BEHIND or number is None else oracle.graph.flow[number]
+    if not graph.context.is_alone:
+        *_, outputs["Y"] = graph.context.steps(pooled.maxima, pooled.Indices)
+        for name, number in graph.context.side_outputs.items():
+            outputs[name] = pooled.maxima if name == BEHIND or number is None else graph.flow[number]
     return outputs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
+from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.judging.kinds import DivergenceKind
 from tests.conftest import on_a_terminal
 
@@ -85,7 +85,7 @@ def test_colour_where_it_is_wanted(cli, small, kernel_target):
 
 
 def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
-    done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", f"python:{WRONG_KERNELS}/sizes.py:ceils_always")
+    done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", kernel_named("sizes:ceils_always").target)
     assert done.code == 0
     assert (
         """
@@ -107,7 +107,7 @@ def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
 
 
 def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
-    done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", f"python:{WRONG_KERNELS}/dilations.py:ignored")
+    done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", kernel_named("dilations:ignored").target)
     assert (
         """
   axis D1: ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1) = 3 by ONNX MaxPool-22;
@@ -118,7 +118,7 @@ def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
 
 
 def test_several_axes_are_marked_below_the_shapes(cli):
-    target = f"python:{WRONG_KERNELS}/axes.py:strides_exchanged"
+    target = kernel_named("axes:strides_exchanged").target
     done = cli("explain", "cases/edge/ceil-mode.yaml:dropped-on-one-axis", "-t", target)
     assert (
         """

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from maxpool_check.evidence.kernels import kernel_named
 from tests.conftest import KERNELS, ROOT, SMALL, all_end, children, command, environment, eventually
 
 
@@ -373,14 +374,7 @@ def test_a_new_inconsistency_is_reviewed_and_blocks_if_it_is_named(cli, kernel_t
 
 
 def test_a_wrong_shape_is_shown_with_the_axis_and_the_formulas(cli):
-    done = cli(
-        "run",
-        "cases/edge/ceil-mode.yaml",
-        "-k",
-        "off",
-        "-t",
-        f"python:{ROOT}/maxpool_check/evidence/wrong_kernels/sizes.py:ceils_always",
-    )
+    done = cli("run", "cases/edge/ceil-mode.yaml", "-k", "off", "-t", kernel_named("sizes:ceils_always").target)
     assert done.code == 1
     assert (
         """

@@ -5,11 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from maxpool_check.evidence.agreement import by_number, shared_results
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reference.dtypes import digest
 from tests.conftest import shipped
-from tests.report_agreement import PAGE, page
+from tests.report_agreement import PAGE, by_number, page, shared_results
 from tests.report_matrix import RECORDS, record_at
 
 JAX = next(path for path in RECORDS if path.name.startswith("jax-"))

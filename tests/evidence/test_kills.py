@@ -1,17 +1,28 @@
 """A clause is tested where its own cases notice kernels that violate it."""
 
-import sys
 from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
 
-from maxpool_check.evidence.kernel_faults import load
-from maxpool_check.evidence.kernels import WrongKernel, wrong_kernels
+from maxpool_check.evidence.kernel_faults import LoadedKernel
+from maxpool_check.evidence.kernels import WrongKernel, all_kernels, kernel_named, wrong_kernels
 from maxpool_check.evidence.kills import is_named, kills_by_clause, to_json, violating
+from maxpool_check.evidence.wrong_kernels.mutations import check_mutation
 from maxpool_check.library import case
 from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus, clauses
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.worker import python_adapter
 from tests.conftest import shipped
+
+UNPADDED = {
+    "kernel_shape": [2],
+    "strides": [1],
+    "dilations": [1],
+    "auto_pad": "NOTSET",
+    "ceil_mode": 0,
+    "storage_order": 0,
+}
 
 CLAUSE = Clause(id="T-PADS", where="", states="", kind=ClauseKind.DEFINITION, violated_by=("padding:zero",))
 
@@ -78,10 +89,33 @@ def test_the_kills_as_json_say_what_each_kernel_does():
     }
 
 
-def test_loading_a_kernel_leaves_no_module_behind():
-    before = set(sys.modules), list(sys.path)
-    load(wrong_kernels()[0])
-    assert (set(sys.modules), list(sys.path)) == before
+def test_a_kernel_is_loaded_by_its_name_as_a_target():
+    path, function = parse(kernel_named("padding:zero").target).function
+    kernel = python_adapter.Runtime({"function": [path, function]})
+    Y, Indices = kernel.function(PADDED.X.tensor(), {**UNPADDED, "pads": [1, 0]})
+    assert (Y.tolist(), Indices.tolist()) == ([[[0.0, -2.0]]], [[[-1, 1]]])
+    with pytest.raises(LookupError, match="no function 'padding__one'"):
+        python_adapter.Runtime({"function": [path, "padding__one"]})
+
+
+def test_every_kernel_can_be_made():
+    assert all(callable(LoadedKernel(kernel).function) for kernel in all_kernels())
+
+
+@pytest.mark.parametrize(
+    ("mutation", "named"),
+    [
+        ({"attribute": {"set": {"pads": 0}}}, "attribute"),
+        ({"attributes": {"sets": {"pads": 0}}}, "sets"),
+        ({"when": {"raining": True}}, "raining"),
+        ({"scan": {"pick": "the_best"}}, "pick"),
+        ({"scan": {"picks": "last"}}, "picks"),
+        ({"Y": {"multiplied": 2}}, "multiplied"),
+    ],
+)
+def test_a_mutation_that_there_is_not_is_a_mistake(mutation, named):
+    with pytest.raises(ValueError, match=f"no such mutation: {named}$"):
+        check_mutation(mutation)
 
 
 @pytest.fixture(scope="module")

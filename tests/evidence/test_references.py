@@ -56,8 +56,8 @@ def test_a_refused_case_has_the_refusal_of_its_document():
     log = references(by_id("refusals/attributes:kernel-missing"))
     (refused,) = log.cases
     assert refused.results == ()
-    assert refused.refused.reason == "invalid-attribute"
-    assert (log.counts.refused, log.counts.computed) == (1, 0)
+    assert refused.refused["reason"] == "invalid-attribute"
+    assert (log.counts["refused"], log.counts["computed"]) == (1, 0)
 
 
 def evaluator_without_signs(X, pooling):
@@ -92,7 +92,7 @@ def evaluator_without_open_cells(X, pooling):
 def test_a_wrong_evaluator_is_found(wrong, case):
     log = references(by_id(case), wrong)
     assert log.differing == [case]
-    assert (log.counts.agree, log.counts.differ) == (0, 1)
+    assert (log.counts["agree"], log.counts["differ"]) == (0, 1)
     assert references(by_id(case)).differing == []
 
 

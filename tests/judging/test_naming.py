@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.evidence.kernel_faults import kernel_profile, load, outcome
-from maxpool_check.evidence.kernels import WrongKernel
+from maxpool_check.evidence.kernel_faults import LoadedKernel, kernel_profile, outcome
+from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle
@@ -53,8 +53,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_kernel_gets_its_name(name):
-    module, function = name.split(":")
-    (adapter,) = load(WrongKernel(module, function, sentence=""))
+    adapter = LoadedKernel(kernel_named(name))
     # By their ids, so that new cases do not exchange the others.
     sample = [task for task in tasks() if zlib.crc32(task.case.id.encode()) % 8 == 0]
     observations, wrong = Observations(), []

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
+from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.explaining.cases import wrong_shapes as lines_of_shapes
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.oracle import Oracle
@@ -22,7 +22,7 @@ CLIPPED = " less the window that would begin in the end padding"
 
 @cache
 def recorded(corpus, mutant):
-    return run_record(CASES / corpus, f"python:{WRONG_KERNELS}/{mutant}").executions
+    return run_record(CASES / corpus, kernel_named(mutant).target).executions
 
 
 def shape(executions, case, output="Y"):
@@ -35,7 +35,7 @@ def value(formula):
 
 
 def test_a_kernel_that_rounds_up_is_shown_with_the_formula_and_how_it_rounds():
-    executions = recorded("edge/ceil-mode.yaml", "sizes.py:ceils_always")
+    executions = recorded("edge/ceil-mode.yaml", "sizes:ceils_always")
     axis = WrongAxis(
         axis="D1", expected=2, got=3, formula="floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1)",
         mistake="ceil-floor-exchanged", instead="ceil",
@@ -46,32 +46,32 @@ def test_a_kernel_that_rounds_up_is_shown_with_the_formula_and_how_it_rounds():
 
 
 def test_a_window_in_the_end_padding_is_part_of_the_formula():
-    executions = recorded("edge/ceil-mode.yaml", "sizes.py:never_drops_the_last_window")
+    executions = recorded("edge/ceil-mode.yaml", "sizes:never_drops_the_last_window")
     (axis,) = shape(executions, "edge/ceil-mode:last-window-dropped-float32").axes
     assert axis.formula == f"ceil((3 + 0 + 1 - 1*(2 - 1) - 1)/3 + 1){CLIPPED}"
     assert (axis.mistake, axis.instead) == ("ceil-clip-exchanged", "ceil")
 
 
 def test_another_number_than_the_rounding_is_shown_in_a_formula_of_its_own():
-    (axis,) = shape(recorded("edge/ceil-mode.yaml", "dilations.py:ignored"), "edge/ceil-mode:dilation").axes
+    (axis,) = shape(recorded("edge/ceil-mode.yaml", "dilations:ignored"), "edge/ceil-mode:dilation").axes
     assert axis.formula == "ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1)"
     assert (axis.mistake, axis.instead) == ("dilation-ignored", "ceil((7 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1)")
 
 
 def test_every_axis_that_differs_is_named_and_no_other():
-    executions = recorded("edge/ceil-mode.yaml", "axes.py:strides_exchanged")
+    executions = recorded("edge/ceil-mode.yaml", "axes:strides_exchanged")
     wrong = shape(executions, "edge/ceil-mode:dropped-on-one-axis")
     assert [(axis.axis, axis.expected, axis.got) for axis in wrong.axes] == [("D1", 1, 2), ("D2", 2, 1)]
 
 
 def test_same_pads_have_a_formula_of_their_own():
-    executions = recorded("edge/auto-pad.yaml", "same.py:auto_pad_is_ignored")
+    executions = recorded("edge/auto-pad.yaml", "same:auto_pad_is_ignored")
     (axis,) = shape(executions, "edge/auto-pad:upper-even").axes
     assert (axis.formula, axis.instead) == ("ceil(4/1)", "floor((4 + 0 + 0 - 1*(2 - 1) - 1)/1 + 1)")
 
 
 def test_no_mistake_is_named_where_several_explain_the_outputs():
-    executions = recorded("edge/auto-pad.yaml", "sizes.py:ceils_always")
+    executions = recorded("edge/auto-pad.yaml", "sizes:ceils_always")
     (axis,) = shape(executions, "edge/auto-pad:valid").axes
     assert (axis.expected, axis.got, axis.mistake, axis.instead) == (1, 2, "", "")
 
@@ -79,8 +79,8 @@ def test_no_mistake_is_named_where_several_explain_the_outputs():
 @pytest.mark.parametrize(
     "mutant",
     [
-        "sizes.py:ceils_always", "sizes.py:floors_always", "sizes.py:never_drops_the_last_window",
-        "dilations.py:ignored", "same.py:auto_pad_is_ignored", "padding.py:ignored", "axes.py:strides_exchanged",
+        "sizes:ceils_always", "sizes:floors_always", "sizes:never_drops_the_last_window",
+        "dilations:ignored", "same:auto_pad_is_ignored", "padding:ignored", "axes:strides_exchanged",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("corpus", ["edge/ceil-mode.yaml", "edge/auto-pad.yaml"])

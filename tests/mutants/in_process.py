@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
+from maxpool_check.evidence.kernel_faults import KernelTask, LoadedKernel, faulty_variants, task_of
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
 from maxpool_check.evidence.kills import LARGE
 from tests.conftest import shipped
@@ -26,7 +26,7 @@ KILLERS = Path(__file__).parents[1] / "data/killers.json"
 
 def faults(kernel: WrongKernel, chosen: Iterable[KernelTask] | None = None) -> Iterator[Fault]:
     """The executions of a kernel that are faults, in the order of the corpus, or of the ``chosen`` cases."""
-    (function,) = load(kernel)
+    function = LoadedKernel(kernel)
     for task in tasks(kernel.specs) if chosen is None else chosen:
         for variant in faulty_variants(function, task):
             yield task.case.id, variant

@@ -12,7 +12,7 @@ from maxpool_check.reporting.run_report import ResultGroup, RunReport, Tally
 from maxpool_check.reporting.run_view import write_markdown
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, ROOT
+from tests.conftest import CASES
 from tests.report_matrix import RECORDS, name_of, record_at
 from tests.reporting.test_golden import GOLDEN
 
@@ -118,22 +118,25 @@ def test_a_run_without_executions_says_that_nothing_was_tested():
 
 
 FROM_ZERO = """
-import sys
-sys.path.insert(0, {folder!r})
 import numpy as np
-from scan import seeded
+from maxpool_check.evidence.wrong_kernels.scan import scan
+
+def from_zero(X, attributes, index):
+    Y, Indices = scan(X, attributes)
+    planes = np.arange(X.shape[0] * X.shape[1]).reshape(*X.shape[:2], *[1] * (X.ndim - 2)) * np.prod(X.shape[2:])
+    return np.where(Y <= 0, 0, Y).astype(Y.dtype), np.where(Y <= 0, planes + index, Indices)
 
 def nothing_found(X, attributes):
-    return seeded(X, attributes, 0, -1)
+    return from_zero(X, attributes, -1)
 
 def first_of_the_plane(X, attributes):
-    return seeded(X, attributes, 0, 0)
+    return from_zero(X, attributes, 0)
 """
 
 
 @pytest.mark.parametrize("kernel", ["nothing_found", "first_of_the_plane"])
 def test_a_kernel_that_starts_from_zero_is_one_finding_with_its_symptoms(cli, tmp_path, kernel):
-    (tmp_path / "kernel.py").write_text(FROM_ZERO.format(folder=str(ROOT / "maxpool_check/evidence/wrong_kernels")))
+    (tmp_path / "kernel.py").write_text(FROM_ZERO)
     record = tmp_path / "record.jsonl"
     assert (
         cli("run", CASES, "-t", f"python:{tmp_path}/kernel.py:{kernel}", "--known", "none", "-q", "-o", record).code

@@ -6,17 +6,15 @@ from pathlib import Path
 import pytest
 
 import maxpool_check
-from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
+from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.results.storage import read
 from tests.conftest import CASES, run_pytest
 
-DROPS_NAN = f"python:{WRONG_KERNELS / 'correct.py'}:gathered"
-PROPAGATING = f"""\
+DROPS_NAN = kernel_named("correct:gathered").target
+PROPAGATING = """\
 import subprocess
-import sys
-sys.path.insert(0, {str(WRONG_KERNELS)!r})
 import numpy as np
-from scan import changed, first_maximum, scan
+from maxpool_check.evidence.wrong_kernels.scan import first_maximum, scan
 
 def first_nan(values, inside):
     nan = inside & (values != values)
@@ -24,7 +22,7 @@ def first_nan(values, inside):
 
 def maxpool(X, attributes):
     Y, Indices = scan(X, attributes, pick=first_nan)
-    _, cells = scan(X, changed(attributes, storage_order=0), pick=first_nan)
+    _, cells = scan(X, {**attributes, "storage_order": 0}, pick=first_nan)
     named = X.reshape(-1)[cells]
     return np.where(named != named, named, Y), Indices
 """
@@ -93,7 +91,7 @@ def kernel(tmp_path):
     def write(before="", parameters="X, attributes", body="return scan(X, attributes)"):
         path = tmp_path / "kernel.py"
         path.write_text(
-            f"import sys\nsys.path.insert(0, {str(WRONG_KERNELS)!r})\nfrom scan import scan\n{before}\n"
+            f"import sys\nfrom maxpool_check.evidence.wrong_kernels.scan import scan\n{before}\n"
             f"def maxpool({parameters}):\n    {body}\n"
         )
         return f"python:{path}:maxpool"

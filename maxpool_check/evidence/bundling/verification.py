@@ -131,8 +131,8 @@ def _check_contents(contents: Contents, verification: Verification) -> None:
     with verification.check("", CASES):
         _check_cases(contents, verification)
     counts = contents.references.counts
-    sentence = f"Both references give the same for {plural(counts.computed, 'case')}"
-    with verification.check(f"{sentence}; the documents exclude {counts.refused} more.", CASES):
+    sentence = f"Both references give the same for {plural(counts['computed'], 'case')}"
+    with verification.check(f"{sentence}; the documents exclude {counts['refused']} more.", CASES):
         for name in contents.references.differing:
             verification.add(name, "the definition and the evaluator give different results")
         for case in contents.cases.values():

@@ -5,7 +5,20 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from scan import axes_of, check, first_maximum, floating, lowest, one_by_one, positions, scan, whole_tensor, within
+
+from maxpool_check.evidence.wrong_kernels.scan import (
+    axes_of,
+    check,
+    first_maximum,
+    floating,
+    lowest,
+    one_by_one,
+    pair_by_pair,
+    positions,
+    scan,
+    whole_tensor,
+    within,
+)
 
 
 def _finished(X, attributes, axes, offsets):
@@ -188,18 +201,10 @@ def halves_of_halves(X, attributes):
     """Halves the taps again and again; of equal ones the left one stays."""
 
     def pick(values, inside):
-        numbers = _ranks(values)
-        taps = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-        seen = np.broadcast_to(inside, values.shape)
-        while taps.shape[-1] > 1:
-            if taps.shape[-1] % 2:
-                numbers, taps = (np.concatenate([array, array[..., -1:]], -1) for array in (numbers, taps))
-                seen = np.concatenate([seen, np.zeros_like(seen[..., :1])], -1)
-            left, right = slice(0, None, 2), slice(1, None, 2)
-            wins = seen[..., right] & (~seen[..., left] | (numbers[..., right] > numbers[..., left]))
-            numbers, taps, seen = (
-                np.where(wins, array[..., right], array[..., left]) for array in (numbers, taps, seen)
-            )
-        return taps[..., 0]
+        return pair_by_pair(_ranks(values), inside, lambda left, right: right > left)
 
     return scan(X, attributes, pick=pick)
+
+
+KERNELS = (gathered, separable, backwards, row_by_row, padded_with_a_mask, looped, sorted_by_bits)
+KERNELS += (channels_last, halves_of_halves)

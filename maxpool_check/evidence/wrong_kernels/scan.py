@@ -1,8 +1,8 @@
 """MaxPool in plain steps, independent of the package: each step can be replaced by a wrong one.
 
-A kernel is ``scan(X, attributes)`` with other attributes, another X, another step, or another answer behind it.
-Without a replacement it is right by SONNX and ONNX-22: NaN counts as -inf, the first cell that equals the maximum is named. This file is
-loaded by path in a worker's process, and imports numpy alone.
+A kernel is ``scan(X, attributes)`` with other attributes, another X, another step, or other outputs behind it.
+Without a replacement it is right by SONNX and ONNX-22: NaN counts as -inf, the first cell that equals the maximum is named.
+It imports numpy alone.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ MOST_TAPS = 2 * 10**7
 
 @dataclass(frozen=True)
 class PooledAxis:
-    """One spatial axis: sizes as in the documents, ``begin`` and ``end`` after ``auto_pad``, ``output`` windows."""
+    """One spatial axis: sizes as in the documents, ``begin`` and ``end`` after ``auto_pad``, ``output`` windows.
+
+    ``place`` is -1 for the last axis, -2 for the one before, and so on.
+    """
 
     size: int
     kernel: int
@@ -26,6 +29,7 @@ class PooledAxis:
     begin: int
     end: int
     output: int
+    place: int = 0
 
 
 def check(X, attributes):
@@ -78,7 +82,7 @@ def axes_of(shape, attributes, size=output_size, same=same_pads):
             b, e, o = same(n, k, s, d, auto_pad == "SAME_UPPER")
         else:
             o = size(n, k, s, d, b, e, attributes["ceil_mode"] == 1)
-        axes.append(PooledAxis(n, k, s, d, b, e, o))
+        axes.append(PooledAxis(n, k, s, d, b, e, o, axis - rank))
     return axes
 
 
@@ -117,8 +121,11 @@ def keys(values, inside):
 def first_maximum(values, inside):
     """The first tap inside X with the maximum. ``values``: planes x windows x taps, ``inside``: windows x taps.
 
-    A NaN counts as -inf, but where a cell is -inf, the NaN is not the cell that equals the maximum.
+    A NaN counts as -inf, but where a cell is -inf, the NaN is not the cell that equals the maximum. Integers compare exactly.
     """
+    if values.dtype.kind in "iu":
+        seen = np.where(inside, values, np.iinfo(values.dtype).min)
+        return (inside & (seen == seen.max(-1, keepdims=True))).argmax(-1)
     comparable = keys(values, inside)
     maxima = inside & (comparable == comparable.max(-1, keepdims=True))
     numbers = maxima & (values == values)
@@ -145,6 +152,28 @@ def one_by_one(replaces):
     return pick
 
 
+def pair_by_pair(numbers, inside, loses):
+    """The tap that is left when one of each pair goes, again and again; ``loses(left, right)`` says where it is the left one."""
+    taps = np.broadcast_to(np.arange(numbers.shape[-1]), numbers.shape)
+    seen = np.broadcast_to(inside, numbers.shape)
+    while taps.shape[-1] > 1:
+        if taps.shape[-1] % 2:
+            numbers, taps = (np.concatenate([array, array[..., -1:]], -1) for array in (numbers, taps))
+            seen = np.concatenate([seen, np.zeros_like(seen[..., -1:])], -1)
+        left, right = slice(0, None, 2), slice(1, None, 2)
+        wins = seen[..., right] & (~seen[..., left] | loses(numbers[..., left], numbers[..., right]))
+        numbers, taps, seen = (np.where(wins, array[..., right], array[..., left]) for array in (numbers, taps, seen))
+    return taps[..., 0]
+
+
+def value_of_the_tap(values, inside, taps):
+    """The maxima. A NaN is given as -inf, and so is padding alone; in integers as the smallest number."""
+    Y = np.take_along_axis(values, taps[..., None], -1)[..., 0].copy()
+    # SONNX and OpenVINO: the padding has the smallest value, and a window of padding alone gives it.
+    Y[(Y != Y) | ~inside.any(-1)] = lowest(values.dtype) if values.dtype.kind in "iu" else -np.inf
+    return Y
+
+
 def whole_tensor(offsets, planes, shape, attributes):
     """Numbers of cells: ``offsets`` in the plane, row-major; ``planes`` the number of each plane, as a column."""
     spatial = shape[2:]
@@ -166,13 +195,15 @@ def scan(
     cell=lambda position, axis: np.clip(position, 0, max(axis.size - 1, 0)),
     pad=None,
     pick=first_maximum,
+    value=value_of_the_tap,
     number=whole_tensor,
 ):
     """Y and Indices.
 
     ``pad``: what a tap outside of X counts as, named by the address it would have; None: it does not count.
     """
-    checks(X, attributes)
+    if checks:
+        checks(X, attributes)
     spatial = axes(axes_of(X.shape, attributes, size, same))
     outputs = tuple(axis.output for axis in spatial)
     count = prod(X.shape[:2])
@@ -189,14 +220,10 @@ def scan(
     if pad is not None:
         values, seen = np.where(seen, values, np.array(pad).astype(X.dtype)), np.ones_like(seen)
     taps = pick(values, seen)
-    Y = np.take_along_axis(values, taps[..., None], -1)[..., 0].copy()
-    least = lowest(X.dtype) if X.dtype.kind in "iu" else -np.inf
-    # SONNX and OpenVINO: the padding has the smallest value, and a window of padding alone gives it.
-    Y[(Y != Y) | ~seen.any(-1)] = least
     offsets = np.take_along_axis(np.broadcast_to(cells, values.shape), taps[..., None], -1)[..., 0]
     Indices = number(offsets, np.arange(count)[:, None], X.shape, attributes)
     shape = (*X.shape[:2], *outputs)
-    return Y.reshape(shape), np.asarray(Indices, np.int64).reshape(shape)
+    return value(values, seen, taps).reshape(shape), np.asarray(Indices, np.int64).reshape(shape)
 
 
 def floating(X):
@@ -209,34 +236,3 @@ def lowest(dtype):
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return -3.3895313892515355e38 if dtype.name == "bfloat16" else np.finfo(dtype).min
-
-
-def seeded(X, attributes, seed, sentinel=None, **steps):
-    """A scan that starts from ``seed`` and needs something greater; the index of a kept seed is base + ``sentinel``."""
-    Y, Indices = scan(X, attributes, **steps)
-    kept = Y.astype(np.float64) <= float(seed)
-    Y[kept] = np.array(seed).astype(X.dtype)
-    if sentinel is not None:
-        planes = np.arange(prod(X.shape[:2])).reshape(*X.shape[:2], *[1] * (X.ndim - 2)) * prod(X.shape[2:])
-        Indices = np.where(kept, planes + sentinel, Indices)
-    return Y, Indices
-
-
-def changed(attributes, **values):
-    """The attributes with other values."""
-    return {**attributes, **values}
-
-
-def per_axis(attributes, name, change):
-    """The attributes with one list changed, the pads as begin and end each; as they are where it is ill-typed."""
-    values = attributes.get(name)
-    if not isinstance(values, list) or any(type(value) is not int for value in values):
-        return attributes
-    half = len(values) // 2
-    done = [*change(values[:half]), *change(values[half:])] if name == "pads" else change(values)
-    return {**attributes, name: list(done)}
-
-
-def has_pads(attributes):
-    """Whether X is padded by the graph's own numbers."""
-    return attributes["auto_pad"] == "NOTSET" and any(attributes["pads"])
