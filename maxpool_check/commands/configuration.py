@@ -50,6 +50,8 @@ _OWN_WORDS = "maxpool_check.words"
 """The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
 
 _MOST_BYTES = 2**20
+_KERNEL = re.compile(r"^(python:|command:(?=[^ ]*/)|)((?<=:).+|[^:]+\.jsonl(?:\.gz|\.xz)?)$")
+"""A target that names a file: the kind of a kernel and its file, or a record."""
 
 
 class BadConfiguration(click.ClickException):
@@ -326,57 +328,35 @@ def _schema(parameter: click.Parameter) -> dict[str, Any]:
 
 def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
     """The value of a key as the command line would have it; paths are relative to ``folder``. Raises ``ValueError``."""
-    schema, kind = _schema(parameter), parameter.type
+    kind = parameter.type
     if isinstance(kind, options.Report):
         if not isinstance(value, Mapping):
             raise ValueError('must be a table of paths by format, such as {html = "build/report.html"}')
-        if unknown := [name for name in value if name not in kind.formats]:
-            raise ValueError(f"has the unknown format '{unknown[0]}'; formats are {', '.join(kind.formats)}")
-        return [
-            f"{name}={_one(path, schema['properties'][name], 'path', kind, folder)}" for name, path in value.items()
-        ]
-    what = "path" if isinstance(kind, click.Path) or kind is options.PATH else "text"
-    if "anyOf" not in schema:
-        return _one(value, schema, what, kind, folder)
-    if not isinstance(value, (list, str)):
-        raise ValueError('must be a list, such as ["..."]')
-    values = []
-    for number, element in enumerate(value if isinstance(value, list) else [value], 1):
-        try:
-            values.append(_one(element, schema["anyOf"][0], what, kind, folder))
-        except ValueError as error:
-            raise ValueError(f"element {number} {error}") from error
-    return kind.joined.join(values) if getattr(kind, "joined", "") else values
-
-
-def _one(value: Any, schema: Mapping[str, Any], what: str, kind: click.ParamType[Any], folder: Path) -> Any:
-    wanted = schema.get("type")
-    if "enum" in schema and value not in schema["enum"]:
-        raise ValueError(f"must be one of {', '.join(schema['enum'])}")
-    if wanted == "boolean" and not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    if wanted in ("integer", "number"):
-        takes = int if wanted == "integer" else (int, float)
-        if isinstance(value, bool) or not isinstance(value, takes) or not value > 0:
-            raise ValueError(f"must be a {'whole number' if wanted == 'integer' else 'number'} above 0")
-        return str(value)
-    if wanted == "string":
-        if not isinstance(value, str) or not value:
-            raise ValueError(f"must be a {what}")
-        if what == "path":
-            return _relocated(value, folder)
-        if isinstance(kind, options.Value) and kind.names_files:
-            # The file of a kernel, or a record.
-            name, _, rest = value.partition(":")
-            if name == "python" or (name == "command" and os.sep in rest.partition(" ")[0]):
-                return f"{name}:{_relocated(rest, folder)}"
-            return _relocated(value, folder) if value.endswith((".jsonl", ".gz", ".xz")) else value
-    return value
+        return [f"{name}={_relocated(str(path), folder)}" for name, path in value.items()]
+    joined = getattr(kind, "joined", "")
+    is_list = _is_many(parameter) or bool(joined)
+    if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):
+        raise ValueError("must be a list of values" if is_list else "must be one value")
+    if isinstance(value, bool) and kind is click.BOOL:
+        return value
+    names_files = isinstance(kind, click.Path) or kind is options.PATH
+    texts = [str(each) for each in (value if isinstance(value, list) else [value])]
+    if names_files:
+        texts = [_relocated(each, folder) for each in texts]
+    elif isinstance(kind, options.Value) and kind.names_files:
+        # The file of a kernel, or a record.
+        texts = [_KERNEL.sub(lambda match: f"{match[1]}{_relocated(match[2], folder)}", each) for each in texts]
+    return joined.join(texts) if joined else texts if is_list else texts[0]
 
 
 def _relocated(path: str, folder: Path) -> str:
     """A path that is relative to ``folder``, from the working folder; ``-``, ``none`` and names of the corpus stay."""
-    if path in ("-", "none", "corpus") or path.startswith("corpus:") or os.path.isabs(path) or folder == Path.cwd():  # noqa: PTH117
+    if (
+        path in ("-", "none", "corpus")
+        or path.startswith("corpus:")
+        or folder == Path.cwd()
+        or Path(path).is_absolute()
+    ):
         return path
     return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
 
