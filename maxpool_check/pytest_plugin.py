@@ -78,12 +78,14 @@ def _configure_options(config: pytest.Config) -> None:
 
 def _seconds(entry: "Entry") -> float:
     """The time limit that a configuration sets."""
+    import click
+
     from maxpool_check.commands.options import SECONDS
 
     try:
         return float(SECONDS.convert(entry.value, None, None))
-    except ValueError as error:
-        raise pytest.UsageError(f"{entry.where}: {error}") from error
+    except click.UsageError as error:
+        raise pytest.UsageError(f"{entry.where}: {error.message}") from error
 
 
 def pytest_configure(config: pytest.Config) -> None:
