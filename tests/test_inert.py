@@ -191,14 +191,14 @@ def records(tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_reports_of_a_hostile_record(cli, records, form):
     for path in records:
-        done = cli("report", path, "--report", form, "-v", COLUMNS="41")
+        done = cli("report", path, "--report", form, "--cases", COLUMNS="41")
         assert done.out, done.err
         check_report(form, done.out, form)
         check(done.err, form)
 
 
 def test_colours_are_the_only_escapes_on_a_terminal(cli, records):
-    done = cli("--color", "always", "report", records[1], "-v")
+    done = cli("--color", "always", "report", records[1], "--cases")
     plain = re.sub("\x1b\\[[0-9;]*m", "", done.out)
     assert plain != done.out
     assert "\x1b[8m" not in done.out
@@ -373,7 +373,7 @@ def test_a_hostile_import(cli, tmp_path):
 
 
 def test_what_fuzz_finds_on_a_hostile_target(cli, target, tmp_path):
-    done = cli("fuzz", "-t", target("result"), "--max-cases", "30", "-o", tmp_path / "found", "-q")
+    done = cli("fuzz", "-t", target("result"), "--max-cases", "30", "-o", tmp_path / "found")
     assert done.code == 1, done.out + done.err
     check(done.out + done.err, "fuzz")
     files = list((tmp_path / "found").glob("*.yaml"))

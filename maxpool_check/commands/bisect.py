@@ -55,10 +55,9 @@ FORMATS: options.Formats = {
 )
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @options.reports()
-@options.no_progress
 def command(
     name: str, target: "TargetName", first: str | None, last: str | None, kind: str | None, variant: str | None, pre: bool,
-    reports: tuple[tuple[str, Path], ...], quiet: bool,
+    reports: tuple[tuple[str, Path], ...],
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
 
@@ -79,7 +78,7 @@ def command(
 
     case = case_files.find(name, None)
     corpus = case_files.CaseFiles([Path(case.origin.path)]).read()
-    output = Output(reports, quiet=quiet)
+    output = Output(reports, quiet=options.setting("quiet"))
     output.check_writable([*corpus.files, *corpus.known_files])
     variants = executing.variants_named(case, variant)
     check_unversioned(target)

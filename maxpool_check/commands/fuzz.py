@@ -68,10 +68,9 @@ def _seeds(text: str) -> int | range:
     metavar="DIR", help="Where to write new cases, and to look for earlier ones.  [default: cases/found]",
 )  # fmt: skip
 @options.known
-@options.no_progress
 def command(
     targets: "tuple[TargetName, ...]", spec: str, cases: int | None, seconds: float | None, seeds: int | range, jobs: int,
-    invalid: bool, contexts: bool, folder: Path, known: tuple[Path, ...], quiet: bool,
+    invalid: bool, contexts: bool, folder: Path, known: tuple[Path, ...],
 ) -> int:  # fmt: skip
     """Draw random cases, run them on targets, and keep those that show something new.
 
@@ -101,7 +100,7 @@ def command(
     from maxpool_check.fuzzing.search import FuzzPlan
     from maxpool_check.running.pool import PoolLost
 
-    scheduler = options.cluster(jobs)
+    scheduler, quiet = options.cluster(jobs), options.setting("quiet")
     if isinstance(seeds, int) and (jobs > 1 or scheduler is not None):
         raise click.UsageError(
             f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"

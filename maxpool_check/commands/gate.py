@@ -119,9 +119,6 @@ _fail_on_option = click.option(
 @options.spec
 @options.variants
 @options.jobs
-@options.setting_option("timeout")
-@options.setting_option("corpus_lock")
-@options.setting_option("offline")
 @_fail_on_option
 @click.option(
     "--accept", multiple=True, type=options.FILE, metavar="FILE",
@@ -130,14 +127,12 @@ _fail_on_option = click.option(
 @click.option("--intersection", is_flag=True, help="Of two records, leave out cases that differ.")
 @options.record
 @options.reports()
-@options.no_progress
 @options.verbose("Show every change in full, with all its cases")
 @options.paths
 def command(
     paths: tuple[Path, ...], base: "tuple[TargetName | StoredBase, ...]", head: "tuple[TargetName, ...]",
     selected: tuple[str, ...], spec: tuple[str, ...], variants: "frozenset[Variant]", jobs: int, fail_on: str,
-    accept: tuple[Path, ...], intersection: bool, output: Path | None, reports: tuple[tuple[str, Path], ...], quiet: bool,
-    verbose: int, **settings: Any,
+    accept: tuple[Path, ...], intersection: bool, output: Path | None, reports: tuple[tuple[str, Path], ...], verbose: int,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
 
@@ -159,9 +154,9 @@ def command(
     from maxpool_check.commands.output import Output
 
     policy = _policy(fail_on, accept)
-    shown = Output(reports, output, quiet)
+    shown = Output(reports, output, options.setting("quiet"))
     if len(paths) == 2 and all(str(path).endswith(RECORD_SUFFIXES) for path in paths):
-        _refuse("is for a run, and these are two records", "selected", "variants", "jobs", "output", "corpus_lock")
+        _refuse("is for a run, and these are two records", "selected", "variants", "jobs", "output")
         shown.check_writable([*paths, *accept])
         return _show(_of_records(paths, base, head, spec, policy, intersection=intersection), shown, verbose)
     _refuse("is for two records", "intersection")

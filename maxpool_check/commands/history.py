@@ -30,19 +30,18 @@ SIDE_BY_SIDE = 4
 @click.command("history")
 @options.target()
 @click.option(
-    "--versions", default="..", metavar="A..B[,every=minor]",
-    help="The releases, both ends included, 1.31 with 1.31.1; every=minor: the newest of each minor version.  [default: all]",
+    "--versions", default="..", metavar="A..B[,every=minor][,pre]",
+    help="The releases, both ends included, 1.31 with 1.31.1; every=minor: the newest of each minor version; pre: pre-releases "
+    "too.  [default: all]",
 )  # fmt: skip
-@click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @options.selected
 @options.spec
 @options.jobs
 @options.reports()
-@options.no_progress
 @options.paths
 def command(
-    paths: tuple[Path, ...], target: "TargetName", versions: str, pre: bool, selected: tuple[str, ...], spec: tuple[str, ...],
-    jobs: int, reports: tuple[tuple[str, Path], ...], quiet: bool,
+    paths: tuple[Path, ...], target: "TargetName", versions: str, selected: tuple[str, ...], spec: tuple[str, ...],
+    jobs: int, reports: tuple[tuple[str, Path], ...],
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 
@@ -62,15 +61,17 @@ def command(
     from maxpool_check.running.run import TargetRecorders, run
 
     bisect.check_unversioned(target)
-    files, output = CaseFiles(paths, selected, spec, locked=True), Output(reports, quiet=quiet)
+    files, output = CaseFiles(paths, selected, spec, locked=True), Output(reports, quiet=options.setting("quiet"))
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
-    span, _, every = versions.partition(",")
+    span, *words = versions.split(",")
     first, dots, last = span.partition("..")
-    if not dots or every not in ("", "every=minor"):
+    if not dots or {*words} - {"every=minor", "pre"}:
         raise click.UsageError(f"--versions '{versions}' is not A..B or A..B,every=minor; either end may be left out")
-    chosen = list(map(str, bisect.releases(target, first or None, last or None, pre, minors=bool(every))))
+    chosen = list(
+        map(str, bisect.releases(target, first or None, last or None, "pre" in words, minors="every=minor" in words))
+    )
     tested, interrupted = list[Release](), False
     # The records of many releases are not held in memory.
     with ExitStack() as recorders:

@@ -41,7 +41,6 @@ FORMATS: options.Formats = {
 @options.shapes
 @options.inputs
 @click.option("--cases", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing.")
-@options.setting_option("timeout", default=60.0, help="The time limit of one execution.  [default: 60]")
 @click.option(
     "--known", multiple=True, type=options.FILE, metavar="FILE",
     help="Files of defects that you accept in your models. Repeatable.",
@@ -57,7 +56,7 @@ FORMATS: options.Formats = {
 @options.verbose("Show everything in full")
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", base: "TargetName | None", head: "TargetName | None", spec: str,
-    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None, timeout: float,
+    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None,
     known: tuple[Path, ...], strict: bool, allow_incomplete: bool, output: Path | None,
     reports: tuple[tuple[str, Path], ...], quiet: bool, verbose: int,
 ) -> int:  # fmt: skip
@@ -104,7 +103,7 @@ def command(
     shown = Output(reports, output, quiet, silent=quiet)
     shown.check_writable([*paths, *known, *([inputs] if inputs is not None else []), *options.kernels(tested)])
     plan = ModelPlan(
-        analyses, tested, defects, versions, accepted, known, timeout, options.memory_in_bytes(), strict, base is not None,
+        analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict, base is not None,
         command_line(), allow_incomplete,
     )  # fmt: skip
     test = ModelTest()

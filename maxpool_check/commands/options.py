@@ -188,6 +188,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "SCHEDULER",
         "help": "Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
     },
+    "quiet": {"is_flag": True, "help": "Print no progress."},
     "cache": {"type": FILE, "metavar": "DIR", "help": "The folder of isolated environments."},
 }  # fmt: skip
 """The settings of every run of a runtime, by name: keys of a configuration and variables, and options where one reaches for them."""
@@ -202,13 +203,15 @@ def settings() -> dict[str, click.Parameter]:
     return dict(zip(SETTINGS, (click.Option([name], **about) for name, about in named.items()), strict=True))
 
 
-def setting(name: str) -> Any:
+def setting(name: str, default: Any = None) -> Any:
     """The value of a setting: that of an option where the command has it, else of the configuration or a variable."""
     ctx = click.get_current_context(silent=True)
+    option = settings()[name]
+    option.default = option.default if default is None else default
     if ctx is None:
-        return SETTINGS[name].get("default")
+        return option.default
     if name not in ctx.params:
-        settings()[name].handle_parse_result(ctx, {}, [])
+        option.handle_parse_result(ctx, {}, [])
     return ctx.params[name]
 
 
@@ -278,7 +281,6 @@ transcript = click.option(
     help="Write every line that targets read and write here, as JSON lines with their times.",
 )  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-no_progress = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 shapes = click.option(
     "--shape", multiple=True, type=SHAPE, metavar="NAME=SIZES",

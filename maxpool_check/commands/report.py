@@ -45,11 +45,12 @@ _MOST_BYTES = 50 * 2**20
     "--corpus", type=options.FILE, metavar="PATH",
     help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
-@click.option("--cases", is_flag=True, help="List the cases of each defect, and leave nothing out (text and Markdown).")
-@options.verbose("Show known defects in full")
+@click.option(
+    "--cases", is_flag=True, help="Show known defects in full, and list the cases of each (text and Markdown)."
+)
 def command(
     records: tuple[Path, ...], reports: tuple[tuple[str, Path], ...], output: Path | None, histories: tuple[Path, ...],
-    corpus: Path | None, cases: bool, verbose: int,
+    corpus: Path | None, cases: bool,
 ) -> int:  # fmt: skip
     """Render records: as text, as reports, or with -o as a static site.
 
@@ -83,7 +84,7 @@ def command(
                 code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
                 file.write("\n" if number else "")
                 colored = path == STDOUT and options.colored()
-                FORMATS[kind](RunReport(record, code, options.width(), colored, verbose > 0, cases), file)
+                FORMATS[kind](RunReport(record, code, options.width(), colored, cases=cases), file)
     for source, record in zip(records, stored, strict=True) if collected is not None else ():
         _print_difference(source, record, collected.cases if collected else ())
     if any(record.mistakes for record in stored):

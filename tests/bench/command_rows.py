@@ -153,7 +153,7 @@ def _releases(size: Size, folder: Path, corpus: Path) -> Iterator[Row]:
     )  # fmt: skip
 
     def history() -> float:
-        words = ("history", corpus, "--versions", HISTORY, "-q", "--report", "json")
+        words = ("history", corpus, "--versions", HISTORY, "--report", "json")
         done = process(tool(*words), allowed=(0, 3))
         found = json.loads(done.stdout)["releases"]
         if len(found) != 17 or any(release.get("skipped") for release in found):

@@ -211,7 +211,7 @@ SONNX = CASES / "sonnx"
     ],
 )  # fmt: skip
 def test_the_release_where_a_verdict_changes(cli, arguments, line):
-    done = cli("bisect", *arguments, "--from", "1.19", "-q")
+    done = cli("bisect", *arguments, "--from", "1.19")
     assert done.code == 0, done.err
     assert done.out.rstrip().splitlines()[-1] == f"CHANGED  {line}"
 
@@ -233,7 +233,7 @@ def test_a_bisection_as_json(cli, tmp_path):
 def test_a_verdict_that_does_not_change(cli, tmp_path):
     reports = {form: tmp_path / form for form in ("markdown", "json", "junit", "sarif")}
     done = cli(
-        "bisect", "sonnx/float:float-example-1", "--from", "1.29.0", "--to", "1.30.0", "-q",
+        "bisect", "sonnx/float:float-example-1", "--from", "1.29.0", "--to", "1.30.0",
         *itertools.chain.from_iterable(("--report", f"{form}={path}") for form, path in reports.items()),
     )  # fmt: skip
     sentence = "no change from 1.29.0 to 1.30.0: conforms"
@@ -271,7 +271,7 @@ def test_a_history_of_two_releases(cli, tmp_path):
     report, junit = tmp_path / "h.md", tmp_path / "h.xml"
     done = cli(
         "history", SONNX, "--versions", "1.28..1.29.0", "--report", f"markdown={report}", "--report", f"junit={junit}",
-        "--report", "json", "-q",
+        "--report", "json",
     )  # fmt: skip
     document = done.json
     assert done.code == 0

@@ -215,7 +215,7 @@ def test_variants_are_compared_too(cli, small, kernel_target):
 def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path):
     base = tmp_path / "base.jsonl"
     cli("run", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", "-t", "onnxruntime", "-q", "-o", base)
-    sides = ("--base", base, "--head", "onnxruntime", "--report", "json", "-q")
+    sides = ("--base", base, "--head", "onnxruntime", "--report", "json")
 
     def documents(*arguments):
         done = cli("gate", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", *sides, *arguments)

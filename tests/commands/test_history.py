@@ -13,7 +13,7 @@ GAPS = ("cases/edge/dilations.yaml", "-k", "edge/dilations:gaps")
 
 
 def test_another_runtime_whose_old_releases_take_float32_alone(cli):
-    done = cli("history", *GAPS, "-t", "tract", "--versions", "0.22.4..0.23,every=minor", "--report", "json", "-q")
+    done = cli("history", *GAPS, "-t", "tract", "--versions", "0.22.4..0.23,every=minor", "--report", "json")
     assert done.code == 0, done.err
     old, new = done.json["releases"]
     assert [release["version"] for release in (old, new)] == ["0.22.4", "0.23.9"]

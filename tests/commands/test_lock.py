@@ -96,7 +96,7 @@ def test_a_record_names_the_whole_corpus(cli, small, locked, kernel_target, tmp_
     assert corpus.sha256 == json.loads(locked.read_text())["sha256"]
     assert corpus.sha256 in page.read_text()
     assert corpus.sha256 in table.read_text()
-    assert f"Corpus: {small}, 6 cases" in cli("report", record, "-v").out
+    assert f"Corpus: {small}, 6 cases" in cli("report", record, "--cases").out
 
 
 def test_the_corpus_that_comes_with_the_tool_has_its_version(cli, kernel_target, tmp_path):

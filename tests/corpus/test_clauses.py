@@ -92,7 +92,7 @@ def test_a_file_asks_for_the_rule(tmp_path):
 
 
 def test_drawn_cases_and_those_of_models_are_about_what_follows_from_their_bins(cli, kernel_target, tmp_path):
-    fuzz = ("fuzz", "-t", kernel_target("counts_in_the_plane"), "-o", tmp_path / "found", "-q")
+    fuzz = ("fuzz", "-t", kernel_target("counts_in_the_plane"), "-o", tmp_path / "found")
     assert cli(*fuzz, "--max-cases", 10).code == 1
     assert cli("model", saved(zoo.plain(), tmp_path, "m.onnx"), "--cases", tmp_path / "model.yaml").code == 0
     for path in (tmp_path / "found", tmp_path / "model.yaml"):
