@@ -45,7 +45,8 @@ def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_
     text = text.replace("id: ordinary", "id: renamed").replace("fill: 5", "fill: 6")
     (small / "small.yaml").write_text(text)
     (small / "known-divergences.yaml").unlink()
-    done = cli(*command, small, "--corpus-lock", locked, "--offline", MAXPOOL_CHECK_CACHE=str(tmp_path / "cache"))
+    settings = {"MAXPOOL_CHECK_CORPUS_LOCK": str(locked), "MAXPOOL_CHECK_OFFLINE": "1"}
+    done = cli(*command, small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache"))
     assert (done.code, done.out) == (2, "")
     assert "1 case missing: small:ordinary" in done.err
     assert "1 case added: small:renamed" in done.err
