@@ -253,7 +253,7 @@ def _help_width() -> int:
 def _explained(words: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
     """Print the errors as the one document on stdout, where that is JSON and the command has not printed it."""
     given = [*words, *("=".join(pair) for pair in itertools.pairwise(words))]
-    if not {"--json", "--report=json", "--report=json=-", "--format=json"} & set(given):
+    if not {"--json", "--report=json"} & set(given):
         return exit_code
     command = next((word for word in words if word in COMMANDS), "")
     if command == "run":

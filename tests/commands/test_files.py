@@ -48,7 +48,7 @@ def record(small, recorded):
 
 
 @full_disk
-@pytest.mark.parametrize("arguments", [["run", "--format", "json"], ["run"], ["list"], ["lint"]])
+@pytest.mark.parametrize("arguments", [["run", "--report", "json"], ["run"], ["list"], ["lint"]])
 def test_a_full_disk_under_stdout_is_named(small, arguments):
     name, *options = arguments
     targets = ["-t", KERNEL] if name == "run" else []
@@ -293,14 +293,14 @@ def test_no_output_of_run_replaces_an_input(cli, small, inputs, name, option):
 @pytest.mark.parametrize(
     "line",
     [
-        "compare {record} {record} --report json={record}",
-        "report {record} -o {record}",
-        "report {record} --corpus {cases} -o {cases}/small.yaml",
+        "gate {record} {record} --report json={record}",
+        "report {record} --report json={record}",
+        "report {record} --corpus {cases} --report text={cases}/small.yaml",
         "gate {cases} --base {record} --head {kernel} --report json={record}",
         "gate {cases} --base {record} --head {kernel} --report json={cases}/small.yaml",
         "gate {cases} --base {record} --head {kernel} -o {cases}/kernel.py",
         "history {cases} --versions 1.31.1..1.31.1 --report json={cases}/small.yaml",
-        "bisect {cases} --case small:ordinary -o {cases}/small.yaml",
+        "bisect {cases}/small.yaml:ordinary --report json={cases}/small.yaml",
         "run {cases}/t.json -t {kernel} -o {cases}/t.json",
     ],
 )
@@ -332,7 +332,7 @@ def test_a_dash_is_stdout(cli, small, tmp_path):
     assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
     assert "is named twice" in run("--report", "json", "-o", "-").err
     (tmp_path / "r.jsonl").write_text(run("-q", "-o", "-").out)
-    assert cli("report", "r.jsonl", "-o", "-", cwd=tmp_path).out.startswith("python:")
+    assert cli("report", "r.jsonl", "--report", "text=-", cwd=tmp_path).out.startswith("python:")
     assert [path.name for path in tmp_path.iterdir() if path.name == "-"] == []
 
 
