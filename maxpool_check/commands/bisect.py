@@ -38,7 +38,7 @@ FORMATS: options.Formats = {
     "first",
     type=options.VERSION,
     metavar="V",
-    help="The oldest release to test.  [default: the oldest available]",
+    help="The oldest release to test; a pre-release: test others, too.  [default: the oldest available]",
 )
 @click.option(
     "--to", "last", type=options.VERSION, metavar="V",
@@ -53,10 +53,9 @@ FORMATS: options.Formats = {
 @click.option(
     "--variant", type=options.VARIANT, metavar="NAME", help="indices or y-only.  [default: the first that changes]"
 )
-@click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @options.reports()
 def command(
-    name: str, target: "TargetName", first: str | None, last: str | None, kind: str | None, variant: str | None, pre: bool,
+    name: str, target: "TargetName", first: str | None, last: str | None, kind: str | None, variant: str | None,
     reports: tuple[tuple[str, Path], ...],
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
@@ -82,7 +81,7 @@ def command(
     output.check_writable([*corpus.files, *corpus.known_files])
     variants = executing.variants_named(case, variant)
     check_unversioned(target)
-    versions = releases(target, first, last, pre)
+    versions = releases(target, first, last)
 
     @cache
     def observe(position: int) -> "Mapping[str, Observation | str]":
@@ -111,7 +110,7 @@ def command(
 
 
 def releases(
-    runtime: "TargetName", first: str | None, last: str | None, pre: bool, *, minors: bool = False
+    runtime: "TargetName", first: str | None, last: str | None, *, pre: bool = False, minors: bool = False
 ) -> "list[Version]":
     """The released versions of a runtime that are :func:`~maxpool_check.targets.releases.between` the ends of a range.
 
@@ -123,6 +122,8 @@ def releases(
 
     try:
         low, high = (Version(text) if text else None for text in (first, last))
+        # A pre-release at an end asks for the others, too.
+        pre |= any(each is not None and each.is_prerelease for each in (low, high))
         available = released(runtime.distribution, pre=pre)
     except ValueError as error:
         raise click.UsageError(str(error)) from error

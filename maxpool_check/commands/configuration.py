@@ -302,6 +302,8 @@ def _is_many(parameter: click.Parameter) -> bool:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

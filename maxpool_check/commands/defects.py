@@ -212,7 +212,7 @@ def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jo
     if not cases:
         raise click.UsageError(f"there is no defect of {target}")
     variants = {*DEFAULT_VARIANTS, *(variant for entry in entries for variant in entry.variants or ())}
-    record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=False, variants=variants)
+    record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=options.setting("quiet"), variants=variants)
     if record.footer is not None and record.footer.errors:
         raise options.Incomplete("; ".join(record.footer.errors))
     return record

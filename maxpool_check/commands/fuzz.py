@@ -58,10 +58,10 @@ def _seeds(text: str) -> int | range:
     "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
     help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
 )  # fmt: skip
-@click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
 @click.option(
-    "--contexts", is_flag=True,
-    help="Draw only graphs with other nodes around MaxPool, in operator sets 8 to 26.  [default: one case of four]",
+    "--only", type=click.Choice(["invalid", "contexts"]),
+    help="Draw only graphs that the document excludes, which must be refused; or only graphs with other nodes around MaxPool, in "
+    "operator sets 8 to 26.  [default: one case of four has other nodes]",
 )  # fmt: skip
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default="cases/found",
@@ -70,7 +70,7 @@ def _seeds(text: str) -> int | range:
 @options.known
 def command(
     targets: "tuple[TargetName, ...]", spec: str, cases: int | None, seconds: float | None, seeds: int | range, jobs: int,
-    invalid: bool, contexts: bool, folder: Path, known: tuple[Path, ...],
+    only: str | None, folder: Path, known: tuple[Path, ...],
 ) -> int:  # fmt: skip
     """Draw random cases, run them on targets, and keep those that show something new.
 
@@ -108,11 +108,9 @@ def command(
     if cases is None and seconds is None:
         cases = DEFAULT_CASES
     names = tuple(target.claiming([spec]) for target in targets)
-    plan = FuzzPlan(names, options.setting("timeout"), spec, invalid, cases, seconds, contexts)
-    if contexts and invalid:
-        raise click.UsageError("--contexts and --invalid contradict each other: nodes have no result without MaxPool's")
-    if contexts and not plan.may_have_graphs:
-        raise click.UsageError(f"{spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
+    plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", cases, seconds, only == "contexts")
+    if plan.contexts and not plan.may_have_graphs:
+        raise click.UsageError(f"{spec} is not a document of ONNX graphs; --only contexts needs onnx-N or sonnx")
     defects, _ = read_known(known, defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
     report = _Report(plan, folder)

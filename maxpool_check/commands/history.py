@@ -70,7 +70,9 @@ def command(
     if not dots or {*words} - {"every=minor", "pre"}:
         raise click.UsageError(f"--versions '{versions}' is not A..B or A..B,every=minor; either end may be left out")
     chosen = list(
-        map(str, bisect.releases(target, first or None, last or None, "pre" in words, minors="every=minor" in words))
+        map(
+            str, bisect.releases(target, first or None, last or None, pre="pre" in words, minors="every=minor" in words)
+        )
     )
     tested, interrupted = list[Release](), False
     # The records of many releases are not held in memory.

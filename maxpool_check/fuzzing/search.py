@@ -83,7 +83,7 @@ class FuzzPlan:
     def draw(self, seed: int) -> Iterator[Case]:
         """The cases of a seed. The time begins with the first."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        # A kernel of the user executes graphs only if it says so; --contexts draws them for it.
+        # A kernel of the user executes graphs only if it says so; --only contexts draws them for it.
         some = self.may_have_graphs and not self.invalid and any(target.is_released for target in self.targets)
         cases = generate(self.spec, seed, invalid=self.invalid, graphs=1 if self.contexts else GRAPHS * some)
         for case in itertools.islice(cases, self.cases):
@@ -93,7 +93,7 @@ class FuzzPlan:
 
     def origin(self, seed: int, number: int) -> str:
         """The options that draw the case of this number again, counted from 1."""
-        options = f"{' --invalid' if self.invalid else ''}{' --contexts' if self.contexts else ''}"
+        options = f"{' --only invalid' if self.invalid else ''}{' --only contexts' if self.contexts else ''}"
         return f"--spec {self.spec}{options} --seed {seed}, case {number}"
 
 

@@ -48,7 +48,7 @@ def record(small, recorded):
 
 
 @full_disk
-@pytest.mark.parametrize("arguments", [["run", "--report", "json"], ["run"], ["list"], ["lint"]])
+@pytest.mark.parametrize("arguments", [["run", "--report", "json"], ["run"], ["cases", "list"], ["cases", "lint"]])
 def test_a_full_disk_under_stdout_is_named(small, arguments):
     name, *options = arguments
     targets = ["-t", KERNEL] if name == "run" else []
@@ -66,7 +66,7 @@ def test_a_full_disk_under_a_file_is_named(cli, small, options):
 
 @full_disk
 def test_a_full_disk_under_stderr_is_no_traceback():
-    done = shell('"$@" 2> /dev/full', "list", "absent")
+    done = shell('"$@" 2> /dev/full', "cases", "list", "absent")
     assert (done.returncode, done.stdout) == (3, "")
 
 
@@ -84,7 +84,7 @@ def test_a_closed_stream_is_a_mistake_of_the_caller(small, line, out, err):
 
 
 def test_an_argument_that_is_not_utf_8_is_named(small):
-    done = shell('"$@" "$(printf "cases\\377")"', "list")
+    done = shell('"$@" "$(printf "cases\\377")"', "cases", "list")
     assert done.returncode == 2
     assert "'cases\\udcff' is not UTF-8" in done.stderr
 
@@ -121,7 +121,7 @@ def test_a_hostile_tensor_is_named_with_its_place(cli, tmp_path, fields, message
 def test_a_version_of_100_000_digits_is_named_with_its_place(cli, small, when):
     known = small / "known-divergences.yaml"
     known.write_text(f"known:\n  - {{id: e, when: '{when}', cases: ['small:*'], kinds: [shape], reason: r}}\n")
-    for words in (["lint", small], ["run", small, "-t", KERNEL]):
+    for words in (["cases", "lint", small], ["run", small, "-t", KERNEL]):
         done = cli(*words)
         assert done.code == 2
         assert f"{known}:2:19: " in done.err
@@ -232,14 +232,14 @@ def special_files(folder):
 
 
 READERS = {
-    "a case file": ("c.yaml", ["lint", "{}"]),
-    "a case file in JSON": ("c.json", ["lint", "{}"]),
-    "a model": ("model.onnx", ["list", "{}"]),
+    "a case file": ("c.yaml", ["cases", "lint", "{}"]),
+    "a case file in JSON": ("c.json", ["cases", "lint", "{}"]),
+    "a model": ("model.onnx", ["cases", "list", "{}"]),
     "a model to import": ("model.onnx", ["import", "onnx-testdata", "{}", "-o", "imported"]),
     "a test to import": ("t.json", ["import", "testgenonnx", "{}", "-o", "imported"]),
     "a record": ("r.jsonl", ["report", "{}"]),
     "a known file": ("k.yaml", ["run", "cases/sonnx/int.yaml", "--known", "{}"]),
-    "a tensor": ("x.npy", ["lint", "case.yaml"]),
+    "a tensor": ("x.npy", ["cases", "lint", "case.yaml"]),
 }
 
 
@@ -388,7 +388,7 @@ def test_options_of_the_cache_stand_alone(cli, cache, options):
     ("arguments", "message"),
     [
         (["run", "cases"], "Directory 'cases' not found; name case files, folders of them, or 'corpus'"),
-        (["lint", "mine.yaml"], "File 'mine.yaml' not found"),
+        (["cases", "lint", "mine.yaml"], "File 'mine.yaml' not found"),
         (["explain", "mine:x", "-p", "mine"], "Directory 'mine' not found; pass the case files with -p PATH"),
         (["explain", "mine.yaml:x"], "File 'mine.yaml' not found"),
         (["run", "--known", "known.yaml"], "File 'known.yaml' not found"),

@@ -88,7 +88,7 @@ def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, kernel_target, tm
 
 def test_graphs_that_must_be_refused(cli, kernel_target, tmp_path):
     done = cli(
-        "fuzz", "--invalid", "-o", tmp_path / "found", "--max-cases", "30",
+        "fuzz", "--only", "invalid", "-o", tmp_path / "found", "--max-cases", "30",
         "-t", kernel_target("accepts_everything"), "-t", kernel_target("right"),
     )  # fmt: skip
     assert done.code == 1

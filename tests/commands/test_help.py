@@ -60,6 +60,12 @@ def test_every_help_ends_with_two_examples_of_the_command_that_it_would_take(cli
                     parse(shlex.split(part))
 
 
+def test_there_are_fourteen_commands_and_at_most_140_options():
+    assert len({name.split()[1] for name in COMMANDS if name != "maxpool-check"}) == 14
+    leaves = [command for command in COMMANDS.values() if not isinstance(command, click.Group)]
+    assert sum(isinstance(each, click.Option) for command in leaves for each in command.params) <= 140
+
+
 @pytest.mark.parametrize("columns", ["60", "80"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_of_a_help_is_wider_than_the_terminal(cli, name, columns):

@@ -161,7 +161,7 @@ def test_memory_is_limited(cli, small, tmp_path):
     script = tmp_path / "greedy.py"
     script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
     target = f"python:{script}:greedy"
-    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--memory", "2000", "--report", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--report", "json", MAXPOOL_CHECK_MEMORY="2000")
     assert {result["verdict"] for result in done.json["results"]} <= {"refuses", "crashes"}
     assert "Memory" in done.out
 
