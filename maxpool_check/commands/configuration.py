@@ -135,7 +135,8 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command, word
         configuration = load(ctx.params.get("config"))
         defaults = Defaults(configuration.of(path, leaf.params))
     except BadConfiguration:
-        if ctx.resilient_parsing:
+        # The documentation must be there to fix it.
+        if ctx.resilient_parsing or path[0] == "docs":
             return
         raise
     if not ctx.resilient_parsing:

@@ -183,7 +183,7 @@ def prepare(names: "tuple[TargetName, ...]") -> int:
     \b
     Examples:
       maxpool-check targets prepare onnxruntime==1.31.1 openvino==2026.4.1
-      maxpool-check targets prepare onnxruntime==1.31.1 --offline --find-links wheels
+      maxpool-check targets prepare onnxruntime==1.31.1 --offline
     """
     from maxpool_check.targets.process import CannotStart
 
