@@ -119,6 +119,8 @@ _fail_on_option = click.option(
 @options.spec
 @options.variants
 @options.jobs
+@options.setting_option("timeout")
+@options.setting_option("corpus_lock")
 @_fail_on_option
 @click.option(
     "--accept", multiple=True, type=options.FILE, metavar="FILE",
@@ -133,6 +135,7 @@ def command(
     paths: tuple[Path, ...], base: "tuple[TargetName | StoredBase, ...]", head: "tuple[TargetName, ...]",
     selected: tuple[str, ...], spec: tuple[str, ...], variants: "frozenset[Variant]", jobs: int, fail_on: str,
     accept: tuple[Path, ...], intersection: bool, output: Path | None, reports: tuple[tuple[str, Path], ...], verbose: int,
+    **settings: Any,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
 
@@ -156,7 +159,7 @@ def command(
     policy = _policy(fail_on, accept)
     shown = Output(reports, output, options.setting("quiet"))
     if len(paths) == 2 and all(str(path).endswith(RECORD_SUFFIXES) for path in paths):
-        _refuse("is for a run, and these are two records", "selected", "variants", "jobs", "output")
+        _refuse("is for a run, and these are two records", "selected", "variants", "jobs", "output", "corpus_lock")
         shown.check_writable([*paths, *accept])
         return _show(_of_records(paths, base, head, spec, policy, intersection=intersection), shown, verbose)
     _refuse("is for two records", "intersection")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @options.jobs
 @options.setting_option("dask")
 @options.setting_option("timeout")
+@options.setting_option("memory")
 @options.setting_option("offline")
 @options.setting_option("corpus_lock")
 @options.known
