@@ -225,7 +225,8 @@ class FindingView:
         if not self.detail.is_page:
             yield from every[: self.detail is Detail.TERMINAL]
             return
-        yield from [blocks.Heading(4, "Repeat it"), *every]
+        yield blocks.Heading(4, "Repeat it")
+        yield from every
         if self.detail is not Detail.PART:
             text = blocks.Lines(self.issue.splitlines(), f"A text for an issue about {self.name}")
             yield blocks.Folded("A text for an issue", [text], "issue")

@@ -18,7 +18,6 @@ from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, S
 from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import details
 from maxpool_check.reporting.findings import sentence
-from maxpool_check.reporting.html.charts import by_verdict
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
@@ -299,11 +298,24 @@ def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> 
         yield Section(title, [matrix, *words], name.lower(), name)
 
 
+_SERIES = {
+    "wrong": (Verdict.DIVERGES, Verdict.UNSTABLE),
+    "crashed": (Verdict.CRASHES, Verdict.TIMES_OUT),
+    "refused or not implemented": (Verdict.REFUSES,),
+    "inconsistent": (Verdict.INCONSISTENT,),
+}
+"""The verdicts of a chart, by the word for them."""
+
+
 def _trend(report: HistoryReport) -> Section:
     """The executions that do not conform, by release."""
-    numbers = [{verdict.value: count for verdict, count in each.verdicts.items()} for each in report.executed]
+    series = {
+        word: [sum(each.verdicts.get(verdict, 0) for verdict in verdicts) for each in report.executed]
+        for word, verdicts in _SERIES.items()
+    }
     labels = [release.version for release in report.executed]
-    chart = blocks.Chart(labels, by_verdict(labels, numbers).series, "Executions that do not conform, by release")
+    shown = {word: values for word, values in series.items() if any(values)}
+    chart = blocks.Chart(labels, shown, "Executions that do not conform, by release")
     content: list[Block] = [chart] if report.executed else [Paragraph("No release was executed.")]
     return Section("Trend: executions that do not conform", content, "trend", "Trend")
 

@@ -356,8 +356,8 @@ class RunView:
         shown = named[: None if self.everything else _MOST_CLAUSES] + [key for key in executed if not key[1]]
         rows: list[list[Inline]] = []
         for spec, clause in sorted(shown, key=lambda key: (self._order(("", key[0])), not key[1], key[1])):
-            counts = str(executed[spec, clause]), str(conforming[spec, clause])
-            rows.append([code(spec), code(clause) if clause else "no clause named", *counts])
+            name = code(clause) if clause else "no clause named"
+            rows.append([code(spec), name, str(executed[spec, clause]), str(conforming[spec, clause])])
         content: list[Block] = [Table(["document", "clause", "executions", "conform"], rows, frozenset((2, 3)))]
         if rest := len(executed) - len(shown):
             words = f"{plural(rest, 'other clause')} of these documents: fewer executions do not conform."

@@ -35,7 +35,7 @@ from maxpool_check.evidence.tracing import tools
 from maxpool_check.evidence.tracing.trace import Trace, TracedClause
 from maxpool_check.evidence.tracing.view import TraceReport, result, write_html
 from maxpool_check.reporting import markup, run_view
-from maxpool_check.reporting.html.page import asset, source_of
+from maxpool_check.reporting.writers.html import asset, source_of
 from maxpool_check.results.record import COMPARED, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, GRAPH_VARIANTS, VARIATIONS
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions

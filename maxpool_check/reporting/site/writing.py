@@ -10,7 +10,6 @@ from pathlib import Path
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.finding_view import Detail
-from maxpool_check.reporting.html.page import asset, render_page
 from maxpool_check.reporting.matrix import cell, worst
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import for_page
@@ -74,7 +73,7 @@ def write_site(records: Iterable[tuple[str, Record]], histories: Sequence[Histor
 def _write(collected: Collected, histories: Sequence[History], folder: Path) -> int:
     """Write all of it to a new folder; the number of its pages."""
     for name in ("style.css", "search.js"):
-        (folder / name).write_text(asset(name), encoding="utf-8")
+        (folder / name).write_text(html.asset(name), encoding="utf-8")
     described = {*collected.defects, *(kind.value for kind in DESCRIPTIONS)}
     search = Page("search.html", "search", Document("", "Search", [], []))
     index = [(run.title, "run", address("runs", run.name), run.target.name) for run in collected.runs]
@@ -111,7 +110,7 @@ def _write_page(page: Page, folder: Path) -> None:
     root = "../" * page.address.count("/")
     beside = root + (page.json or page.address.removesuffix(".html") + ".json")
     with path.open("w", encoding="utf-8") as file:
-        render_page("site.html", file, {"page": page, "root": root, "json": beside, "site": root}, html.FILTERS)
+        html.render_page("site.html", file, {"page": page, "root": root, "json": beside, "site": root})
     if page.data:
         _write_json(path.with_suffix(".json"), page.data)
 

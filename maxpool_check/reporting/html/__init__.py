@@ -1,1 +1,0 @@
-"""Reports as HTML pages: one file each, which opens from disk and asks no network for anything."""
