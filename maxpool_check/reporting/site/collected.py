@@ -1,18 +1,16 @@
-"""What the pages of a site are made from: the runs, and by defect, kind, clause and case what each of them shows."""
+"""What the pages of a site are made from: the runs, and the executions of each by case, kind and clause."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import counts
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, Record, TargetDescription, Verdict
+from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription
 
 
 @dataclass(frozen=True)
@@ -48,72 +46,17 @@ class Run:
         return sum(self.by_document.values(), Counter[str]())
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What an execution showed: verdict, kinds, the known defect, and the first wrong cell or the message."""
-
-    verdict: str
-    kinds: tuple[str, ...]
-    known: str | None
-    evidence: str
-
-
-@dataclass(eq=False)
-class CaseEntry:
-    """A case, as its newest run says. ``digests`` has the case as each run executed it, ``results`` the outcome of each variant."""
-
-    id: str
-    title: str = ""
-    spec: str = ""
-    clauses: Sequence[str] = ()
-    origin: str = ""
-    settings: str = ""
-    digests: dict[Run, str] = field(default_factory=dict)
-    results: dict[Run, dict[str, Outcome]] = field(default_factory=dict)
-
-    @property
-    def outcomes(self) -> dict[Outcome, dict[Run, list[str]]]:
-        """The runs of each outcome, with the variants if others have another one: what is wrong first, what was not executed last."""
-        order = list(Verdict)
-        found: dict[Outcome, dict[Run, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for run, variants in self.results.items():
-            for variant, outcome in variants.items():
-                found[outcome][run] += [variant] if len(set(variants.values())) > 1 else []
-        return dict(sorted(found.items(), key=lambda item: order.index(Verdict(item[0].verdict))))
-
-
-@dataclass(eq=False)
-class DefectEntry:
-    """A known defect: what is known of it, and its finding on each run that shows it."""
-
-    entry: KnownEntry
-    shown: dict[Run, Finding] = field(default_factory=dict)
-
-    @property
-    def cases(self) -> list[str]:
-        """The cases that show it on any target."""
-        return list(dict.fromkeys(case for finding in self.shown.values() for case in finding.cases))
-
-
-@dataclass(eq=False)
-class Topic:
-    """A kind or a clause: the numbers of executions of each run by what they are, the cases, and the defects."""
-
-    name: str
-    numbers: dict[Run, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    cases: dict[str, None] = field(default_factory=dict)
-    defects: set[str] = field(default_factory=set)
+ByRun = dict[Run, list[Execution]]
+"""Executions of the same case, kind or clause by run."""
 
 
 class Collected:
-    """Everything that records say, by what pages are about. ``records`` by name, in the order of their times."""
+    """Everything that records say, by what pages are about. ``records`` by name; runs are in the order of their times."""
 
     def __init__(self, records: Iterable[tuple[str, Record]]) -> None:
         self.runs: list[Run] = []
-        self.cases: dict[str, CaseEntry] = {}
-        self.defects: dict[str, DefectEntry] = {}
-        self.kinds: dict[str, Topic] = {}
-        self.clauses: dict[str, Topic] = {}
+        self.defects: dict[str, dict[Run, Finding]] = defaultdict(dict)
+        self.cases, self.kinds, self.clauses = (dict[str, ByRun]() for _ in range(3))
         ordered = sorted(records, key=lambda item: item[1].header.started)
         releases = Counter(release_of(target) for _, record in ordered for target in record.header.targets)
         for name, record in ordered:
@@ -128,39 +71,25 @@ class Collected:
             self.runs += runs.values()
             for finding in report.findings:
                 if finding.defect is not None:
-                    entry = self.defects.setdefault(finding.defect.id, DefectEntry(finding.defect))
-                    entry.entry = finding.defect
-                    entry.shown.setdefault(runs[finding.target], finding)
-            for (_, name_of_target), executions in groupby(record.executions, lambda each: (each.case, each.target)):
-                if name_of_target in runs:
-                    self._add(runs[name_of_target], list(executions))
-
-    def _add(self, run: Run, executions: Sequence[Execution]) -> None:
-        """Add the executions of a case."""
-        first = executions[0]
-        entry = self.cases.setdefault(first.case, CaseEntry(first.case))
-        entry.title, entry.spec, entry.clauses, entry.origin = first.title, first.spec, first.clauses, first.origin
-        entry.digests[run], entry.results[run] = first.case_sha256, {}
-        for each in executions:
-            entry.settings = ExecutionView(each).settings or entry.settings
-            evidence = str(each.cells[0]) if each.cells else each.message if each.verdict is Verdict.DIVERGES else ""
-            entry.results[run][each.variant] = Outcome(each.verdict.value, each.kinds, each.known, evidence)
-            topics = [(self.kinds, name, ["executions"]) for name in each.kinds]
-            words = ["compared"] * (each.verdict in COMPARED) + ["conforming"] * (each.verdict is Verdict.CONFORMS)
-            topics += [(self.clauses, name, words) for name in each.clauses]
-            for table, name, words in topics:
-                topic = table.setdefault(name, Topic(name))
-                topic.numbers[run].update(words)
-                topic.cases[each.case] = None
-                topic.defects |= {each.known} if each.known is not None and table is self.kinds else set()
+                    self.defects[finding.defect.id].setdefault(runs[finding.target], finding)
+            for each in record.executions:
+                topics = [(self.cases, each.case), *((self.kinds, kind) for kind in each.kinds)]
+                for table, topic in [*topics, *((self.clauses, clause) for clause in each.clauses)]:
+                    if each.target in runs:
+                        table.setdefault(topic, {}).setdefault(runs[each.target], []).append(each)
 
     @property
     def runtimes(self) -> dict[str, list[Run]]:
         """The runs by runtime, the distribution that it is installed from, those of the newest version last."""
+
+        def order(run: Run) -> tuple[str, Version, str]:
+            try:
+                return run.target.distribution, Version(run.target.version), run.name
+            except InvalidVersion:
+                return run.target.distribution, Version("0"), run.name
+
         result: dict[str, list[Run]] = defaultdict(list)
-        for run in sorted(
-            self.runs, key=lambda each: (each.target.distribution, _version(each.target.version), each.name)
-        ):
+        for run in sorted(self.runs, key=order):
             result[run.target.distribution].append(run)
         return dict(result)
 
@@ -174,11 +103,3 @@ class Collected:
 def release_of(target: TargetDescription) -> str:
     """The runtime with its version."""
     return target.release or target.name
-
-
-def _version(text: str) -> Version:
-    """The version to sort by; what is no version of Python's kind comes first."""
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return Version("0")

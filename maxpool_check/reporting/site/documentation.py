@@ -22,16 +22,14 @@ _ELSEWHERE = {"reports/kinds.md": "kinds/index.html", "reports/defects/README.md
 
 def documentation(names: Collection[str]) -> Iterator[Page]:
     """A page for each topic, and one that lists them. ``names`` are the kinds and defects that the site has pages of."""
-    places = {topic.title: address(FOLDER, topic.name) for topic in topics().values()}
     rows: list[list[Inline]] = [
-        [Span(topic.title, href=f"../{places[topic.title]}"), topic.summary] for topic in topics().values()
+        [Span(topic.title, href=f"../{address(FOLDER, topic.name)}"), topic.summary] for topic in topics().values()
     ]
     listed = Document("", "Documentation", [], [Table(["page", "about"], rows, label="Documentation")])
-    yield Page(f"{FOLDER}/index.html", "list", listed, {"title": "Documentation", "pages": places})
+    yield Page(f"{FOLDER}/index.html", "list", listed)
     for topic in topics().values():
-        data = {"about": topic.summary, "markdown": topic.text}
         document, html = Document("Documentation", topic.title, [], []), html_of(topic.text, names)
-        yield Page(places[topic.title], "documentation", document, data, html=html)
+        yield Page(address(FOLDER, topic.name), "documentation", document, topic.summary, html=html)
 
 
 def html_of(text: str, names: Collection[str] = ()) -> Any:

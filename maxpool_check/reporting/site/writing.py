@@ -6,16 +6,16 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TextIO
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.matrix import cell, worst
-from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import for_page
 from maxpool_check.reporting.site.collected import Collected, History
 from maxpool_check.reporting.site.documentation import documentation
-from maxpool_check.reporting.site.pages import SCHEMA, TONES, Page, address, below, case_files, pages, part
+from maxpool_check.reporting.site.pages import SCHEMA, TONES, Page, address, below, data, pages, part
 from maxpool_check.reporting.writers import html
 from maxpool_check.results.record import Record
 
@@ -79,63 +79,29 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
     index = [(run.title, "run", address("runs", run.name), run.target.name) for run in collected.runs]
     count = len(index)
     for page in chain(pages(collected, histories), documentation(described), [search]):
-        _write_page(page, folder)
+        with _opened(folder / page.address) as file:
+            root = "../" * page.address.count("/")
+            html.render_page("site.html", file, {"page": page, "root": root, "site": root})
         count += 1
         if page.sort not in ("index", "list", "search"):
-            # What the search finds of a page beside its name.
-            about = str(page.data.get("title") or page.data.get("about") or "")
-            index.append((page.document.title, page.sort, page.address, about))
-    for place, data in case_files(collected):
-        _write_json(folder / place, data)
+            index.append((page.document.title, page.sort, page.address, page.about))
+    badges = []
     for run in collected.runs:
-        path = folder / address("runs", run.name)
-        path.parent.mkdir(exist_ok=True)
-        with path.open("w", encoding="utf-8") as file:
+        with _opened(folder / address("runs", run.name)) as file:
             html.write(for_page(run.report, Detail.PART, below), file, site="../")
-        _write_json(path.with_suffix(".json"), _data(run.report))
         # In the form that shields.io reads from an endpoint.
         color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(
             TONES.get(worst(run.total), ""), "lightgrey"
         )
-        label, message = f"MaxPool on {run.title}", cell(run.total)
-        badge = {"schemaVersion": 1, "label": label, "message": message, "color": color}
-        _write_json(folder / "badges" / f"{part(run.badge)}.json", badge)
+        badge = {"schemaVersion": 1, "label": f"MaxPool on {run.title}", "message": cell(run.total), "color": color}
+        badges.append((f"badges/{part(run.badge)}.json", badge))
+    for place, content in chain(data(collected), badges):
+        with _opened(folder / place) as file:
+            file.write(json.dumps(content, separators=(",", ":")) + "\n")
     (folder / "search-index.js").write_text(f"const SEARCH_INDEX = {json.dumps(index)};\n", encoding="utf-8")
     return count
 
 
-def _write_page(page: Page, folder: Path) -> None:
-    path = folder / page.address
+def _opened(path: Path) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True)
-    root = "../" * page.address.count("/")
-    beside = root + (page.json or page.address.removesuffix(".html") + ".json")
-    with path.open("w", encoding="utf-8") as file:
-        html.render_page("site.html", file, {"page": page, "root": root, "json": beside, "site": root})
-    if page.data:
-        _write_json(path.with_suffix(".json"), page.data)
-
-
-def _write_json(path: Path, data: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
-
-
-def _data(report: RunReport) -> dict[str, object]:
-    header = report.record.header
-    return {
-        "targets": [target.name for target in header.targets],
-        "started": header.started,
-        "cases": header.cases,
-        "cases_sha256": header.cases_sha256,
-        "result": list(report.result),
-        "tested": len(report.record.executions),
-        "balance": report.balance,
-        "severities": {severity.value: tally.executions for severity, tally in report.severities.items()},
-        "findings": [
-            {
-                "target": each.target, "defect": each.defect.id if each.defect is not None else None, "title": each.title,
-                "severity": each.severity.value, "status": each.status, "kinds": each.kinds, "cases": each.cases,
-            }
-            for each in report.findings
-        ],
-    }  # fmt: skip
+    return path.open("w", encoding="utf-8")
