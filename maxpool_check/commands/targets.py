@@ -24,27 +24,16 @@ EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 
 _FILES = {"c": "maxpool.c", "python": "maxpool.py"}
 _INDENT = " " * 8
-_KERNELS = {
-    "python:PATH.py:FUNCTION": "a function of X and ONNX's attributes that returns (Y, Indices) or Y",
-    "command:PROGRAM ARG...": "a program that speaks the protocol: 'maxpool-check docs kernel' describes it",
-    "outputs:FILE": "what a program of yours has written elsewhere: 'maxpool-check docs kernel' describes it",
-}
-_LANGUAGES = {
-    "attributes": "ONNX's attributes and tensors",
-    "torch": "the arguments of torch.nn.functional.max_pool",
-    "jax": "the arguments of jax.lax.reduce_window",
-    "ncnn": "the parameters of ncnn's Pooling layers",
-    "tensorflow": "the arguments of tf.nn.max_pool",
-    "tflite": "the options of MAX_POOL_2D in a TFLite model",
-    "xmos-maxpool2d": "the hyperparameters of maxpool2d",
-}
-_OUTPUTS = {
-    "whole": "Y and Indices, counted in the whole tensor",
-    "plane": "Y and Indices, counted in each plane and converted",
-    "whole-channels-last": "Y and Indices, counted with the channels last and converted",
-    "image-channels-last": "Y and Indices, counted in each image with the channels last and converted",
-    None: "Y alone",
-}
+
+_WORDS = Path(__file__).parents[1] / "targets/descriptions.yaml"
+"""What targets take and return, in words."""
+
+
+def _words() -> "Mapping[str, Any]":
+    import yaml
+
+    words: Mapping[str, Any] = yaml.safe_load(_WORDS.read_text(encoding="utf-8"))
+    return words
 
 
 @click.group("targets")
@@ -75,28 +64,24 @@ def list_(names: "tuple[TargetName, ...]", as_json: bool) -> int:
 
     versions = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
     versions |= {name: _installed(tool.distribution) for name, tool in TOOLS.items()}
-    targets = [_described(name) for name in names or _installed_targets()]
+    words, targets = _words(), [_described(name) for name in names or _installed_targets()]
     if as_json:
         known = [
             {"name": name, "about": runtime.about, "installed": versions[name], "install": runtime.install}
             for name, runtime in RUNTIMES.items()
         ]
-        kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
+        kernels = [{"name": name, "about": about} for name, about in words["kernels"].items()]
         tools = [{"name": name, "about": tool.about, "installed": versions[name]} for name, tool in TOOLS.items()]
         _dump("targets", {"known": known, "tools": tools, "kernels": kernels, "targets": targets})
     else:
         if not names:
-            width = max(map(len, (*RUNTIMES, *_KERNELS)))
+            width = max(map(len, (*RUNTIMES, *words["kernels"])))
             for name, runtime in RUNTIMES.items():
                 state = versions[name] or f"not installed: {runtime.install}"
                 options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
-            for name, about in _KERNELS.items():
+            for name, about in words["kernels"].items():
                 options.echo(f"{name.ljust(width)}  {about}")
-            options.echo(
-                "Add ==VERSION, as in torch==2.13.0, for a release in an isolated environment, made once: nothing need be installed.\n"
-                "@PROVIDER is another execution provider of ONNX Runtime, ?python=PATH an environment of your own. Tools that rewrite\n"
-                "models, as transform:TOOL==VERSION:on:RUNTIME==VERSION, and ONNX Runtime or onnx-reference runs the result:\n"
-            )
+            options.echo(words["names"])
             for name, tool in TOOLS.items():
                 options.echo(f"{name.ljust(width)}  {tool.about} ({versions[name] or 'not installed'})")
             options.echo("\nThe installed runtimes:\n")
@@ -316,10 +301,11 @@ def _print(target: Mapping[str, Any]) -> None:
     if target["provider"]:
         others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
         options.echo(f"  provider {target['provider']}{others}")
-    language = _LANGUAGES.get(target["speaks"], f"{target['speaks']}'s own attributes")
+    words = _words()
+    language = words["languages"].get(target["speaks"], f"{target['speaks']}'s own attributes")
     if target["newest_opset"] is not None:
         language = f"ONNX models of operator sets 1 to {target['newest_opset']}"
-    options.echo(f"  accepts {language}; returns {_OUTPUTS[target['indices']]}")
+    options.echo(f"  accepts {language}; returns {words['outputs'][target['indices']]}")
     if target["specs"] is not None:
         options.echo(f"  claims {', '.join(target['specs']) or 'no document'}")
     if target["dtypes"] is not None:

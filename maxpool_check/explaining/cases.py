@@ -1,6 +1,8 @@
 """A case explained: what it says, what the reference makes of it, its windows, and what is wrong with the outputs of a target."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -25,16 +27,16 @@ from maxpool_check.reporting.drawing import (
 )  # fmt: skip
 from maxpool_check.reporting.executions import ExecutionView, axis_lines
 from maxpool_check.reporting.findings import explained
-from maxpool_check.results.details import WrongShape
+from maxpool_check.results.details import Cell, WrongShape
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.record import Verdict
 from maxpool_check.running.case_run import CaseRun, executions
 
 MOST_WINDOWS, MOST_CELLS = 3, 1024
 """More windows, and larger tensors, are shown only on request."""
 
-_MOST_OF_SHAPES, _MOST_COLUMNS = 100, 20
-"""Larger tensors of the wrong shape are not drawn."""
+_MOST_OF_SHAPES = 100
+"""Larger tensors beside outputs of the wrong shape are not written."""
 
 _TONES = {Verdict.CONFORMS: "good", Verdict.INCONSISTENT: "known"}
 _EXPECTED, _GOT = "by the document", "from the target"
@@ -92,13 +94,7 @@ def reference(case: Case, at: Sequence[int] | None = None, *, everything: bool =
 
 def _results(case: Case, first: GraphOracle, everything: bool) -> Iterator[str]:
     """The lines of X, of the tensors of a graph, and of Y and Indices in each interpretation."""
-    layout = first.pooling.layout
-
-    def tensor(name: str, values: np.ndarray, layout: Layout = layout, missing: np.ndarray | None = None) -> list[str]:
-        if values.size <= MOST_CELLS or everything:
-            return described(name, values, layout, missing)
-        return [f"{name} {values.dtype.name}{list(values.shape)}", f"  {values.size} cells; -v shows them"]
-
+    tensor = partial(_tensor, layout=first.pooling.layout, most=sys.maxsize if everything else MOST_CELLS)
     yield from tensor("X", case.X.tensor())
     if case.context.before:
         yield from tensor("The tensor that enters MaxPool:", case.entering)
@@ -106,7 +102,7 @@ def _results(case: Case, first: GraphOracle, everything: bool) -> Iterator[str]:
     for oracle in first.alternatives:
         if len(first.alternatives) > 1:
             yield f"interpretation {policies_in_which_differ(oracle, first.alternatives)}:"
-        pooled = oracle.pooled.arranged(layout)
+        pooled = oracle.pooled.arranged(oracle.pooling.layout)
         if oracle.pooling.geometry != geometry:
             geometry = oracle.pooling.geometry
             yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
@@ -114,7 +110,7 @@ def _results(case: Case, first: GraphOracle, everything: bool) -> Iterator[str]:
         if oracle.pooling.indices and pooled.Indices is not None:
             yield from tensor("Indices", pooled.Indices, missing=pooled.empty)
     if first.moves:
-        yield from tensor("the output of the graph", first.output, Layout.CHANNELS_FIRST)
+        yield from tensor("the output of the graph", first.output, layout=Layout.CHANNELS_FIRST)
 
 
 def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
@@ -135,61 +131,40 @@ def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
 
 def results(case_run: CaseRun) -> Iterator[Block]:
     """The verdict on each variant of a case that was executed, with its wrong cells or shapes."""
-    case = case_run.case
     for variant, execution in zip(case_run.judgements, executions(case_run), strict=True):
-        kinds = [DivergenceKind(kind) for kind in execution.kinds]
-        yield Paragraph(
-            [
-                Span(f"{variant.name}: ", strong=True),
-                Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad")),
-                f"  {', '.join(execution.kinds)}" if kinds else "",
-            ]
-        )
-        yield Bullets(
-            [
-                *([f"translation: {'; '.join(execution.translation)}"] if execution.translation else []),
-                *(f"{kind.value}: {DESCRIPTIONS[kind].sentence}" for kind in kinds),
-                *(f"{sentence}." for sentence in explained(execution.causes, execution.counts)),
-                *(
-                    f"interpretation of {each}: {' or '.join(names)}"
-                    for each, names in execution.interpretations.items()
-                ),
-            ]
-        )
-        outcome, oracle = case_run.results[variant].outcome, case_run.oracle
-        if execution.cells and isinstance(oracle, GraphOracle):
+        view, outcome, oracle = ExecutionView(execution), case_run.results[variant].outcome, case_run.oracle
+        verdict = Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad"))
+        yield Paragraph([Span(f"{variant.name}: ", strong=True), verdict, f"  {', '.join(execution.kinds)}"])
+        about = [view.translation] if view.translation else []
+        about += [f"{kind}: {DESCRIPTIONS[DivergenceKind(kind)].sentence}" for kind in execution.kinds]
+        about += [f"{sentence}." for sentence in explained(execution.causes, execution.counts)]
+        about += [f"interpretation of {point}: {' or '.join(n)}" for point, n in execution.interpretations.items()]
+        is_shape = bool(execution.shapes) and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned)
+        if view.message and not is_shape:
+            about.append(" ".join(view.message.split()))
+        yield Bullets(about)
+        if execution.cells:
             yield Paragraph(LEGEND, tone="dim")
-            yield from _wrong_cells(oracle, execution)
-        elif execution.shapes and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned):
-            yield Lines(list(wrong_shapes(oracle, case.specification.title, execution.shapes, outcome.outputs)))
-        elif execution.message:
-            yield Bullets([" ".join(execution.message.split())])
+        for drawing in drawings(execution):
+            yield Lines(["", f"{drawing.place}  {drawing.window}", *(f"  {line}" for line in drawing.lines)])
+            yield Bullets([_difference(cell) for cell in drawing.cells])
+        if view.unlisted:
+            yield Paragraph(view.unlisted)
+        if is_shape:
+            assert isinstance(oracle, GraphOracle)
+            assert isinstance(outcome, Returned)
+            yield Lines(
+                list(wrong_shapes(oracle, case_run.case.specification.title, execution.shapes, outcome.outputs))
+            )
 
 
-def _wrong_cells(oracle: GraphOracle, execution: Execution) -> Iterator[Block]:
-    """The windows of the wrong cells, those of Y and Indices at one place together, with their values."""
-    layout = oracle.pooling.layout
-    for recorded in drawings(execution):
-        named = [core_coordinates(cell.got_cell, layout) for cell in recorded.cells if cell.got_cell is not None]
-        at = core_coordinates(recorded.at, layout)
-        # Of several interpretations, the one that the outputs were compared with.
-        drawn = [oracle_drawing(each, at, named) for each in oracle.alternatives if _has(each, at)]
-        drawing = next((each for each in drawn if each.window == recorded.window), drawn[0])
-        values = []
-        for cell in recorded.cells:
-            expected, got = cell.expected, cell.got
-            if cell.output == "Indices":
-                expected += f" = X{coordinates(cell.chosen)}" if cell.chosen is not None else ""
-                got += f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
-            values.append(f"{cell.output}: expected {expected}, got {got}  ({cell.kind})")
-        yield Lines(["", f"{drawing.place}  {drawing.window}", *(f"  {line}" for line in drawing.lines)])
-        yield Bullets(values)
-    if unlisted := ExecutionView(execution).unlisted:
-        yield Paragraph(unlisted)
-
-
-def _has(oracle: Oracle, at: tuple[int, ...]) -> bool:
-    return all(i < size for i, size in zip(at, oracle.pooled.Y.shape, strict=True))
+def _difference(cell: Cell) -> str:
+    """The values of a wrong cell, of an index with the cells of X that they name."""
+    expected, got = cell.expected, cell.got
+    if cell.output == "Indices":
+        expected += f" = X{coordinates(cell.chosen)}" if cell.chosen is not None else ""
+        got += f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
+    return f"{cell.output}: expected {expected}, got {got}  ({cell.kind})"
 
 
 def wrong_shapes(
@@ -214,23 +189,25 @@ def wrong_shapes(
             yield f"  {'':{len(_EXPECTED)}}   {marks}".rstrip()
     yield from axis_lines(shapes, document)
     yield ""
-    yield from _drawn("X", oracle.X, layout)
+    yield from _tensor("X", oracle.X, layout)
     if "Y" in shapes:
         expected = shapes["Y"].expected
         if oracle.moves:
             Y = next(each.output for each in oracle.graphs if each.output.shape == expected)
-            yield from _drawn(f"Y {_EXPECTED}", Y, Layout.CHANNELS_FIRST)
+            yield from _tensor(f"Y {_EXPECTED}", Y, Layout.CHANNELS_FIRST)
         else:
             fitting = next(each for each in oracle.alternatives if each.shape == expected)
             missing = layout.from_core(fitting.pooled.undefined)
-            yield from _drawn(f"Y {_EXPECTED}", fitting.outputs["Y"], layout, missing)
-        yield from _drawn(f"Y {_GOT}", outputs["Y"], layout)
+            yield from _tensor(f"Y {_EXPECTED}", fitting.outputs["Y"], layout, missing)
+        yield from _tensor(f"Y {_GOT}", outputs["Y"], layout)
 
 
-def _drawn(name: str, tensor: np.ndarray, layout: Layout, missing: np.ndarray | None = None) -> list[str]:
-    if tensor.size > _MOST_OF_SHAPES or max(tensor.shape, default=0) > _MOST_COLUMNS:
-        return [f"{name} {tensor.dtype.name}{list(tensor.shape)} is too large to draw"]
-    return described(name, tensor, layout, missing)
+def _tensor(
+    name: str, tensor: np.ndarray, layout: Layout, missing: np.ndarray | None = None, most: int = _MOST_OF_SHAPES
+) -> list[str]:
+    if tensor.size <= most:
+        return described(name, tensor, layout, missing)
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}: {tensor.size} cells are not shown"]
 
 
 def data(case: Case, runs: Sequence[CaseRun] = ()) -> dict[str, Any]:

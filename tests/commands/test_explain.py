@@ -141,8 +141,8 @@ def test_shapes_of_different_ranks_and_large_tensors_are_not_drawn_cell_by_cell(
     done = cli("explain", f"{tmp_path / 'large.yaml'}:large", "-t", f"python:{tmp_path / 'kernel.py'}:flat")
     assert done.code == 0
     assert "    by the document  [1, 1, 11, 11]\n    from the target  [144]\n\n" in done.out
-    assert "X float32[1, 1, 12, 12] is too large to draw" in done.out
-    assert "Y from the target float32[144] is too large to draw" in done.out
+    assert "X float32[1, 1, 12, 12]: 144 cells are not shown" in done.out
+    assert "Y from the target float32[144]: 144 cells are not shown" in done.out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
