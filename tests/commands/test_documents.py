@@ -43,7 +43,7 @@ def test_the_reference_in_text_shows_planes_and_interpretations(cli, nhwc):
     text = cli("explain", f"{nhwc}:two-channels").out
     assert "interpretation valid_ceil: honours, nhwc_index_base: NHWC-flat:" in text
     assert "    [0, :, :, 1]\n      1.0    3.0    5.0\n" in text
-    assert "Y[0, 0, 0, 1]  rows 0-1, columns 0-1\n" in text
+    assert "Y[0, 0, 1, 0]  rows 0-1, column 2\n" in text
     assert "Y is 17.0, from X[0, 2, 2, 1]" in cli("explain", f"{nhwc}:two-channels", "--at", "0,1,1,1").out
 
 

@@ -160,8 +160,8 @@ def test_a_terminal_gets_lines_folded_between_words_but_whole_commands(columns, 
 def test_the_list_of_kinds_stays_in_two_columns_on_a_terminal_that_has_room(cli):
     lines = on_a_terminal(80, "--color=never", "explain")
     assert max(map(len, lines)) <= 80
-    number = lines.index("y-saturated-infinity     Y is the largest finite value of the dtype instead of")
-    assert lines[number + 1] == f"{'':25}infinity."
+    number = lines.index("  y-saturated-infinity     Y is the largest finite value of the dtype instead of")
+    assert lines[number + 1] == f"{'':27}infinity."
     # A script reads one line for each kind.
     whole = cli("explain", COLUMNS="80").out.splitlines()
-    assert "y-saturated-infinity     Y is the largest finite value of the dtype instead of infinity." in whole
+    assert "  y-saturated-infinity     Y is the largest finite value of the dtype instead of infinity." in whole

@@ -122,7 +122,7 @@ def test_a_clause_without_a_case_is_shown_too(cli, traced):
     path, record = traced
     for name, told in (
         ("SONNX-PADS-C1", "NO CASE"),
-        ("SONNX-GENERAL", "informative SONNX-GENERAL "),
+        ("SONNX-GENERAL", "INFORMATIVE SONNX-GENERAL "),
         ("ONNX-MAX", "NO CASE"),
     ):
         shown = cli("evidence", "trace", path, "--record", record, "-k", f"clause:{name}", "-v")
@@ -198,7 +198,7 @@ def test_problems_come_first(cli, unequal):
     path, *records = unequal
     shown = cli("evidence", "trace", path, *records[0]).out
     names = ("SONNX-INDICES-FIRST", "SONNX-PADS-C1", "SONNX-AUTO-PAD-C2", "SONNX-BASE")
-    unexpected, never, known, rest = (shown.index(f"\n{name} ") for name in names)
+    unexpected, never, known, rest = (shown.index(f"  {name} ") for name in names)
     assert "known: python-accepts-invalid" in " ".join(shown.split())
     assert unexpected < never < known < rest
 
