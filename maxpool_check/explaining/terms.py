@@ -1,9 +1,12 @@
 """The words of reports, explained: kinds of divergence, clauses, and the documents, alone and side by side."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 
 import numpy as np
+import yaml
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.examples import Example, example_of
@@ -34,31 +37,20 @@ from maxpool_check.words import plural
 TAG = "documents"
 """The tag of the cases in which documents are compared: those with the same id test the same point."""
 
-_POINTS = {
-    "nan": ("A NaN in the window", "nan"),
-    "padding": ("The value of the padding", ""),
-    "tie": ("Several equal maxima", "tie"),
-    "index-base": ("What Indices count", ""),
-    "floor": ("Rounding down", ""),
-    "ceil": ("Rounding up", ""),
-    "ceil-in-padding": ("Rounding up, where the last window starts in the padding", "ceil_clip"),
-    "ceil-torch": ("Rounding up as PyTorch does", ""),
-    "valid-ceil": ("VALID, and rounding up", "valid_ceil"),
-    "same-upper": ("SAME, the odd cell at the end", ""),
-    "same-lower": ("SAME, the odd cell at the beginning", ""),
-    "same-stride": ("SAME, with a stride that makes the padding negative", "same_clamp"),
-    "large-pads": ("A padding as large as the kernel", "large_pads"),
-    "empty-window": ("A window without a cell of X", ""),
-    "window-larger": ("A window larger than the input", "zero_size"),
-}
-"""The headings of the points, in order, by the ids of their cases, each with the open point that it is about."""
-
 _COLUMNS = ("document", "interpretation", "shape", "Y", "Indices", "case")
 _COMPARED = (
     "The reference computes every cell from the case that is named, in the document's own terms; a document without the notion "
     "refuses it. '-' stands for what the document does not define: the index of a window without a cell of X, and its value where "
     "the padding has none."
 )
+
+
+@cache
+def _points() -> Mapping[str, Mapping[str, str]]:
+    """The points in which documents differ, in order, by the ids of their cases."""
+    text = resources.files("maxpool_check.explaining").joinpath("points.yaml").read_text(encoding="utf-8")
+    points: Mapping[str, Mapping[str, str]] = yaml.safe_load(text)
+    return points
 
 
 def kinds_listed(*, examples: bool) -> Iterator[Block]:
@@ -165,7 +157,7 @@ def document_explained(document: Specification, cases: Iterable[Case]) -> Iterat
     }
     yield Facts(list(facts.items()))
     rows: list[list[Inline]] = [
-        [_POINTS.get(case.name, (case.name, ""))[0], *row[1:]]
+        [case.title, *row[1:]]
         for case in _in_order(case for case in cases if case.spec == document.name)
         for row in _rows(case)
     ]
@@ -188,12 +180,12 @@ def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
         points[case.name].append(case)
     for name, of_point in points.items():
         table = Table(_COLUMNS, [row for case in of_point for row in _rows(case)])
-        yield Section(_POINTS.get(name, (name, ""))[0], [table])
+        yield Section(_points().get(name, {}).get("heading", name), [table])
 
 
 def _in_order(cases: Iterable[Case]) -> list[Case]:
     """The cases in which documents are compared, by point."""
-    order = list(_POINTS)
+    order = list(_points())
     tagged = [case for case in cases if TAG in case.tags]
     return sorted(tagged, key=lambda case: order.index(case.name) if case.name in order else len(order))
 
@@ -223,7 +215,7 @@ def _rows(case: Case) -> Iterator[list[Inline]]:
             outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.undefined), _text(indices, arranged.empty))
             label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
             results[outputs].append(label)
-    point = _POINTS.get(case.name, ("", ""))[1]
+    point = _points().get(case.name, {}).get("policy", "")
     fixed = f"{point}: {policies[point]}" if point in policies else ""
     for outputs, labels in results.items():
         yield [title, "; ".join(labels) if len(results) > 1 else fixed, *outputs, name]
