@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 Formats = Mapping[str, Callable[[Any, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
 
@@ -221,7 +222,7 @@ def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> 
         os.environ[f"MAXPOOL_CHECK_{str(param.name).upper()}"] = "1" if value is True else str(value)
 
 
-def setting_option(name: str, **changed: Any) -> Any:
+def setting_option(name: str, **changed: Any) -> Callable[[_Command], _Command]:
     """The option of a setting."""
     in_environment = {"expose_value": False, "callback": _set_variable} if name in IN_ENVIRONMENT else {}
     return click.option(f"--{name.replace('_', '-')}", **{**SETTINGS[name], **in_environment, **changed})
@@ -292,14 +293,14 @@ inputs = click.option(
 )  # fmt: skip
 
 
-def reports(formats: Iterable[str] = FORMATS) -> Any:
+def reports(formats: Iterable[str] = FORMATS) -> Callable[[_Command], _Command]:
     """``--report``, as pairs of a format and a path."""
     kind = Report(formats)
     about = f"A report: {', '.join(kind.formats)}; without a path to stdout, instead of the text. Repeatable."
     return click.option("--report", "reports", multiple=True, metavar=kind.name, type=kind, help=about)
 
 
-def targets(*default: str, otherwise: str = "") -> Any:
+def targets(*default: str, otherwise: str = "") -> Callable[[_Command], _Command]:
     """``-t``, repeatable. ``otherwise`` is what a command without a default takes in the end."""
     shown = otherwise or "".join(default[:1])
     ending = f"  [default: {shown}, as installed]" if shown else ""
@@ -309,13 +310,13 @@ def targets(*default: str, otherwise: str = "") -> Any:
     )  # fmt: skip
 
 
-def target(about: str = "The runtime.") -> Any:
+def target(about: str = "The runtime.") -> Callable[[_Command], _Command]:
     """``-t``, once."""
     about += "  [default: onnxruntime]"
     return click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
 
 
-def verbose(about: str) -> Any:
+def verbose(about: str) -> Callable[[_Command], _Command]:
     """``-v``."""
     return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
 
