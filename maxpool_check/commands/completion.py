@@ -89,7 +89,7 @@ def _selection(ctx: click.Context, incomplete: str) -> list[str]:
 
 def _reports(ctx: click.Context, incomplete: str) -> list[str]:
     """A format, and a path."""
-    formats = next(each.type.formats for each in ctx.command.params if each.name == "reports")
+    formats = next(getattr(each.type, "formats", ()) for each in ctx.command.params if each.name == "reports")
     return [] if "=" in incomplete else [*formats, *(f"{name}=" for name in formats)]
 
 
