@@ -225,11 +225,8 @@ def command_line() -> tuple[str, ...]:
         source = ctx.get_parameter_source(parameter.name or "")
         if source not in (ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT):
             continue
-        value = (
-            parameter.value_from_envvar(ctx)
-            if source is ParameterSource.ENVIRONMENT
-            else ctx.default_map[parameter.name]
-        )  # type: ignore[index]
+        configured = (ctx.default_map or {}).get(parameter.name or "")
+        value = parameter.value_from_envvar(ctx) if source is ParameterSource.ENVIRONMENT else configured
         values = [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
         option = max(parameter.opts, key=len)
         if isinstance(parameter, click.Argument):
@@ -271,7 +268,7 @@ def described() -> str:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of ``maxpool-check.toml``, and of the table ``tool.maxpool-check`` of a ``pyproject.toml``."""
-    tables = {}
+    tables: dict[str, dict[str, Any]] = {}
     for section in ("", *SECTIONS):
         properties = {
             _key(name): {
@@ -325,7 +322,7 @@ def _schema(parameter: click.Parameter) -> dict[str, Any]:
         each = {"type": "integer", "minimum": 1}
     elif kind is options.SECONDS or isinstance(kind, click.FloatRange):
         each = {"type": "number", "exclusiveMinimum": 0}
-    is_list = _is_many(parameter) or getattr(kind, "joined", "")
+    is_list = _is_many(parameter) or (isinstance(kind, options.Value) and kind.joined)
     return {"anyOf": [each, {"type": "array", "items": each}]} if is_list else each
 
 

@@ -73,7 +73,7 @@ def plan_of(
 
 @contextlib.contextmanager
 def recorded(
-    execute: Callable[[Callable[[Line], None], Callable[[int], None]], None], output: Output, total: int | None,
+    execute: Callable[[Callable[[Line], None], Callable[[int], None]], object], output: Output, total: int | None,
     interrupted: Callable[[Record], None] | None = None,
 ) -> Iterator[Record]:  # fmt: skip
     """The record of what ``execute`` writes, which can be read meanwhile; an interruption ends the command.

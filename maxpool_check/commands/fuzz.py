@@ -105,10 +105,9 @@ def command(
         raise click.UsageError(
             f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"
         )
-    if cases is None and seconds is None:
-        cases = DEFAULT_CASES
+    most = DEFAULT_CASES if cases is None and seconds is None else cases
     names = tuple(target.claiming([spec]) for target in targets)
-    plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", cases, seconds, only == "contexts")
+    plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", most, seconds, only == "contexts")
     if plan.contexts and not plan.may_have_graphs:
         raise click.UsageError(f"{spec} is not a document of ONNX graphs; --only contexts needs onnx-N or sonnx")
     defects, _ = read_known(known, defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))

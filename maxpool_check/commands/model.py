@@ -103,8 +103,8 @@ def command(
     shown = Output(reports, output, quiet, silent=quiet)
     shown.check_writable([*paths, *known, *([inputs] if inputs is not None else []), *options.kernels(tested)])
     plan = ModelPlan(
-        analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict, base is not None,
-        command_line(), allow_incomplete,
+        analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict,
+        base is not None, command_line(), allow_incomplete,
     )  # fmt: skip
     test = ModelTest()
     with executing.recorded(lambda write, progress: run_models(plan, write, progress, test), shown, None) as record:

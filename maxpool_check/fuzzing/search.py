@@ -70,7 +70,7 @@ class FuzzPlan:
     timeout: float
     spec: str
     invalid: bool
-    cases: int
+    cases: int | None
     seconds: float | None
     contexts: bool = False
 

@@ -295,7 +295,7 @@ def test_records_of_two_versions_are_compared(cli, small, outputs, tmp_path):
         target = outputs(message, ready={**READY, "distribution": "acme", "version": version})
         cli("run", small, "-t", target, "-k", "small:ordinary", "-o", record)
     done = cli("gate", *records, "--report", f"html={tmp_path / 'changes.html'}")
-    assert "BLOCK 1 regressed" in done.out
+    assert "BLOCK  1 regressed" in done.out
     assert f"maxpool-check run {small}/small.yaml -k small:ordinary --known none -t {target}" in " ".join(
         done.out.split()
     )
