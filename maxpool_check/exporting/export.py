@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -161,21 +162,25 @@ def check_folder(folder: Path, inputs: Iterable[Path]) -> list[Path]:
     entries = [each for each in folder.iterdir() if not each.name.startswith(".")] if folder.exists() else []
     if not entries:
         return []
-    try:
-        manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
-        digests = {**manifest["files"], MANIFEST: None}
-        is_export = manifest["schema"] == MANIFEST_SCHEMA
-    except (OSError, ValueError, KeyError, TypeError):
-        is_export = False
-    if not is_export:
-        raise NotFree(f"{folder} is not empty and is no export of maxpool-check; name a new folder")
-    for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*"))):
+    digests = _digests(folder)
+    for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
-        if name not in digests and (not file.is_dir() or file.is_symlink()):
+        if (file.is_dir() and not file.is_symlink()) or name.startswith("."):
+            continue
+        if name not in digests:
             raise NotFree(f"{file} is not of the export in {folder}; move it, or name a new folder")
-        if digests.get(name) and hashlib.sha256(file.read_bytes()).hexdigest() != digests[name]:
+        if name != MANIFEST and hashlib.sha256(file.read_bytes()).hexdigest() != digests[name]:
             raise NotFree(f"{file} was changed after it was exported; move it, or name a new folder")
     return entries
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """The digests of the files of an export, by path. Raises :class:`NotFree` if the folder is none."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
+        if manifest["schema"] == MANIFEST_SCHEMA:
+            return {**manifest["files"], MANIFEST: ""}
+    raise NotFree(f"{folder} is not empty and is no export of maxpool-check; name a new folder")
 
 
 def write_export(export: Export, folder: Path, earlier: Iterable[Path]) -> None:

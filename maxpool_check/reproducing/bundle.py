@@ -73,18 +73,12 @@ def write(
     profile, seconds = session.profile, session.target.seconds
     title = defect.title if defect is not None else title_of(reproduced, profile.name.tool)
     script = write_script(reproduced, profile, title, seconds)
-    with tempfile.TemporaryDirectory(
-        prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
-    ) as partial:
+    prefix = f".{folder.name}."
+    with tempfile.TemporaryDirectory(None, prefix, folder.parent, ignore_cleanup_errors=True) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
-        files = {
-            "repro.py": script.text.encode(),
-            **script.files,
-            **script.runtime.contents(),
-            **_test_data(reproduced, script),
-        }
-        files["case.yaml"] = case_file(reproduced.case_run.case, about).encode()
+        files = {"repro.py": script.text.encode(), **script.files, **script.runtime.contents()}
+        files |= {**_test_data(reproduced, script), "case.yaml": case_file(reproduced.case_run.case, about).encode()}
         for name, content in files.items():
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_bytes(content)

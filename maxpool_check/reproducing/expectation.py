@@ -47,11 +47,6 @@ class ExpectedOutput:
 Expected = Mapping[str, ExpectedOutput]
 
 
-def is_signed(reproduced: Reproduced) -> bool:
-    """Whether it is the sign of a zero that is wrong."""
-    return DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
-
-
 def expected_outputs(reproduced: Reproduced) -> list[Expected]:
     """The outputs that are right, for each interpretation of the windows; none for a graph that must be refused.
 
@@ -126,7 +121,7 @@ def _storable(tensor: np.ndarray) -> np.ndarray:
 
 def needs_list(reproduced: Reproduced, expected: list[Expected]) -> bool:
     """Whether a script must compare with several values for a cell, or outputs of several interpretations."""
-    signed = is_signed(reproduced)
+    signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
     several = len(expected) > 1 or any(
         output.has_several(is_signed=signed) for outputs in expected for output in outputs.values()
     )

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import onnx.printer
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.reporting.markup import bullets, clipped, escaped, fenced, joined, table
 from maxpool_check.reproducing import runtimes
-from maxpool_check.reproducing.expectation import ExpectedOutput, is_signed
+from maxpool_check.reproducing.expectation import ExpectedOutput
 from maxpool_check.reproducing.others import DefectNote, OtherAnswer, words
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import TEMPLATES, variation_of
@@ -26,9 +26,6 @@ from maxpool_check.targets.target import TargetProfile
 
 _MOST_IN_GRID, _MOST_ROWS = 256, 12
 """The most cells of a tensor that is shown as a whole, and the most that are compared in a table."""
-
-_OF_NO_DOCUMENT = "The document does not define what a NaN gives, but no rule for NaN gives all of these values"
-"""In place of a rule of SONNX, of a case of another document."""
 
 _MOST_LINES = 40
 """The most lines of a model."""
@@ -87,9 +84,6 @@ def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> di
     document, own, says_so = rule_of(reproduced, profile)
     mistakes = [DESCRIPTIONS[kind].hypothesis for kind in kinds]
     broken = [kind for kind in kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
-    clauses = [DESCRIPTIONS[kind].clause for kind in broken]
-    if not case.spec.startswith("sonnx"):
-        clauses = [_OF_NO_DOCUMENT if clause.startswith("SONNX:") else clause for clause in clauses]
     off = Variant(variant.outputs, OPTIMIZATION_OFF)
     unoptimized = reproduced.case_run.judgements.get(off) if variant != off else None
     return {
@@ -97,7 +91,7 @@ def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> di
         "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
         "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
         "document": document, "case_document": case.specification, "own": own, "says_so": says_so,
-        "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": list(dict.fromkeys(clauses)),
+        "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": [DESCRIPTIONS[kind].clause for kind in broken],
         "is_of_graph": all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in broken),
         "result": words(outcome, variant), "mistake": mistakes[0] if len(mistakes) == 1 else None,
         "unoptimized": "" if unoptimized is None else unoptimized.verdict.value,
@@ -129,7 +123,7 @@ def _tensors(reproduced: Reproduced, script: Script) -> str:
     if not reproduced.target.computes:
         message = reproduced.case_run.judgements[reproduced.variant].message
         return f"X has the dtype {X.dtype.name} and the shape `{list(X.shape)}`. {escaped(message)}."
-    signed = is_signed(reproduced)
+    signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
     return joined(
         [*blocks, *(_compared(name, each, got.get(name), signed) for name, each in script.expected[0].items())]
     )

@@ -75,7 +75,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "other": other if other is not None and other.run != runtime.run else None, "ends": reproduced.ends,
         "models": [name.removesuffix(".onnx") for name in files], "has_control": has_control,
         "levels": runtimes.table("runtimes")["levels"] if is_at_every_level else (), "compares_dtypes": compares_dtypes,
-        "is_listed": expectation.needs_list(reproduced, expected), "is_signed": expectation.is_signed(reproduced),
+        "is_listed": expectation.needs_list(reproduced, expected), "is_signed": DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds,
         "refusal": textwrap.wrap(f"The graph must be refused: {' '.join(str(reproduced.oracle).split())}", 114),
         "variation": variation.name if variation is not None else "outputs", "row": runtimes.variation_of(variation),
         "pair": _pair(reproduced) if fault is Fault.INCONSISTENT else [],

@@ -144,7 +144,7 @@ def backend(folder, tmp_path, *, passes):
 )
 def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kernel_target, tmp_path):
     folder = tmp_path / "r"
-    done = cli("repro", case, "-t", kernel_target(kernel), "-p", small, "-o", folder, "--timeout", "6")
+    done = cli("repro", case, "-t", kernel_target(kernel), "-p", small, "-o", folder, MAXPOOL_CHECK_TIMEOUT="6")
     if words is None:
         assert (done.code, folder.exists()) == (1, False)
         assert "not reproduced" in done.out

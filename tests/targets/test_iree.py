@@ -75,18 +75,8 @@ def test_an_option_that_there_is_not(cli, options, message):
 
 
 def test_a_reproduction_is_written_and_tried(cli, tmp_path):
-    done = cli(
-        "repro",
-        "edge/auto-pad:negative-values",
-        "-t",
-        IREE,
-        "--variant",
-        "y-only",
-        "--timeout",
-        "60",
-        "-o",
-        tmp_path / "r",
-    )
+    arguments = ("edge/auto-pad:negative-values", "-t", IREE, "--variant", "y-only", "-o", tmp_path / "r")
+    done = cli("repro", *arguments, MAXPOOL_CHECK_TIMEOUT="60")
     assert done.code == 0, done.out + done.err
     assert "repro.py exits with 1 in a clean environment" in done.out
     assert "### What happened?" in (tmp_path / "r/ISSUE.md").read_text()
