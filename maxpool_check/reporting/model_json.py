@@ -2,7 +2,7 @@
 
 from typing import Any, TextIO
 
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.reporting.json import result_data, target_data, write_object
 from maxpool_check.reporting.model_report import ModelReport, NodeResult
 
@@ -75,19 +75,19 @@ def _type(of: Any) -> dict[str, Any]:
 
 
 def _result(result: NodeResult) -> dict[str, Any]:
+    reach = [each for each in result.reach if each in result.unseen or each.defect.id in result.seen]
     return {
         "state": "untested" if result.node.untested else result.state.value,
         "defects": result.names,
         "wrong_on": result.special,
         "can_reach": [
-            _reach(result, each) for each in result.reach if each in result.unseen or each.defect.id in result.seen
+            {
+                "defect": each.defect.id,
+                "severity": each.defect.severity.value,
+                "title": each.defect.title,
+                "needs": each.needs,
+                "seen": each not in result.unseen,
+            }
+            for each in reach
         ],
     }
-
-
-def _reach(result: NodeResult, reach: Reach) -> dict[str, Any]:
-    defect = reach.defect
-    return {
-        "defect": defect.id, "severity": defect.severity.value, "title": defect.title, "needs": reach.needs,
-        "seen": reach not in result.unseen,
-    }  # fmt: skip

@@ -12,13 +12,14 @@ from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
+from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView, cell_line
 from maxpool_check.reporting.finding_view import Detail, FindingView, filters
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, state_of
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import html, markdown, terminal
-from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.record import Execution, RunHeader, Verdict
 from maxpool_check.words import plural, some
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -101,11 +102,9 @@ class _View:
             *self._upgrade(),
         ]
         if self.detail.is_page:
-            command = (
-                [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
+            content.append(
+                Section("Environment, digests, command line", _environment(header), "environment", "Environment")
             )
-            environment_of: list[Block] = [Facts(list(environment(header))), *command]
-            content.append(Section("Environment, digests, command line", environment_of, "environment", "Environment"))
         title = names if self.detail.is_page else f"MaxPool in {names}"
         return Document("MaxPool in a model", title, [*head, Facts(facts)], content, list(self._following()))
 
@@ -139,17 +138,11 @@ class _View:
             for result in (report.results[target, name] for target in report.targets):
                 # The reason stands above.
                 is_long = result.state is NodeState.NOT_TESTED and not node.untested
-                text = result.state.value if is_long else result.summary
-                row.append(
-                    Span(text, tone="dim" if node.untested and not node.excluded else _TONES.get(result.state, "bad"))
-                )
+                tone = "dim" if node.untested and not node.excluded else _TONES.get(result.state, "bad")
+                row.append(Span(result.state.value if is_long else result.summary, tone=tone))
             if report.upgrade is not None:
                 made = report.upgrade.nodes.get(name)
-                decision = (
-                    []
-                    if made is None
-                    else [Span(made.decision.value, tone=_TONES.get(made.decision, "bad"), strong=True)]
-                )
+                decision = [] if made is None else [_decided(made.decision)]
                 row.append(decision if self.is_brief or made is None else [*decision, f" {report.reason(name)}"])
             rows.append(row)
         yield Table(["node", "MaxPool", "between", "input", "SONNX", *heads], rows, label=f"Nodes of {of.path.name}")
@@ -167,24 +160,22 @@ class _View:
             if is_page or each.defect is None or (each.defect.id, each.target) not in listed
         ]
         accepted = [each for each in run.findings if each.is_expected and is_page]
-        views = [self._view_of(each, state_of(each).value) for each in failing]
-        views += [self._view_of(each, "special values alone") for each in special]
-        views += [self._view_of(each, "accepted") for each in accepted]
-        yield from filters(views) if is_page else []
-        shown = [
-            self._block(each, self.is_brief and number >= _IN_FULL) for number, each in enumerate(views[: len(failing)])
+        sections = (
+            ("What is wrong", "wrong", "", failing),
+            ("Wrong on special values alone", "special", "special values alone", special),
+            ("Accepted", "accepted", "accepted", accepted),
+        )
+        views = [
+            [self._view_of(each, label or state_of(each).value) for each in found] for *_, label, found in sections
         ]
-        if shown or is_page:
-            nothing = Paragraph(
-                "Nothing: every result that was compared conforms, special values and what is accepted aside."
-            )
-            yield Section("What is wrong", shown or [nothing], "wrong", number=len(failing))
-        if special:
-            shown = [self._block(each, self.is_brief) for each in views[len(failing) : len(failing) + len(special)]]
-            about = Paragraph("They do not concern you if these values never get there.")
-            yield Section("Wrong on special values alone", [about, *shown], "special", number=len(special))
-        if accepted:
-            yield Section("Accepted", [self._block(each, False) for each in views[-len(accepted) :]], "accepted")
+        yield from filters([view for each in views for view in each]) if is_page else []
+        for (title, anchor, label, _), shown in zip(sections, views, strict=True):
+            most = 0 if label else _IN_FULL
+            content = [self._block(each, self.is_brief and number >= most) for number, each in enumerate(shown)]
+            if content and label == "special values alone":
+                content.insert(0, Paragraph("They do not concern you if these values never get there."))
+            if content:
+                yield Section(title, content, anchor, number=len(shown))
 
     def _view_of(self, finding: Finding, label: str) -> FindingView:
         levels = {_level(each.variant) for each in finding.executions}
@@ -203,16 +194,13 @@ class _View:
         if self.detail is not Detail.TERMINAL:
             return block
         nodes = {node_of(case) for case in finding.cases}
-        values = (
-            f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
-            if finding.is_special
-            else ""
+        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
+        if finding.is_special:
+            about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
+        title = [Paragraph(finding.title)] if finding.defect is not None else []
+        return replace(
+            block, title=Span(view.name, code=True), about=about, blocks=[] if is_line else [*title, *block.blocks]
         )
-        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}{values}"
-        content = (
-            [] if is_line else [Paragraph(finding.title), *block.blocks] if finding.defect is not None else block.blocks
-        )
-        return replace(block, title=Span(view.name, code=True), about=about, blocks=content)
 
     def _reach(self) -> Iterator[Block]:
         """The known defects that can reach a node, and that no execution showed."""
@@ -258,21 +246,8 @@ class _View:
         upgrade = self.report.upgrade
         if upgrade is None:
             return
-        content: list[Block] = []
-        for group in upgrade.comparison.groups:
-            causes = " -> ".join(
-                defect or ", ".join(kinds) or "conforms"
-                for defect, kinds in zip(group.defects, group.kinds, strict=True)
-            )
-            nodes = _listed(dict.fromkeys(self.names.get(node_of(case), case) for case in group.cases))
-            content.append(Paragraph([Span(group.change.value, strong=True), f"  {causes}  {nodes}"]))
-            sides = (("base", group.smallest.old), ("head", group.smallest.new))
-            lines = [
-                f"{side}: {each.verdict.value}{''.join(f': {cell}' for cell in each.cells[:1])}"
-                for side, each in sides
-                if each is not None
-            ]
-            content.append(blocks.Lines(lines, "Base and head"))
+        groups = upgrade.comparison.groups
+        content: list[Block] = [table_of(groups)] if groups else []
         if changes := sorted({each.change.value for changes in upgrade.special.values() for each in changes}):
             nodes = _listed(self.names.get(name, name) for name in upgrade.special)
             text = f"On special values alone ({', '.join(changes)}): {nodes}; --strict counts them"
@@ -289,14 +264,22 @@ class _View:
         """What the user can do next."""
         for finding in self.report.run.unexpected[:1] if self.report.exit_code else ():
             # Values that a case file can make come before those that flow in the model.
-            cases = sorted((each.case.endswith("/flows"), number) for number, each in enumerate(finding.executions) if "/in-place/" not in each.case)  # fmt: skip
-            for _, number in cases[:1]:
-                execution = finding.executions[number]
+            executions = sorted(finding.executions, key=lambda each: each.case.endswith("/flows"))
+            for execution in [each for each in executions if "/in-place/" not in each.case][:1]:
                 case = f"{execution.origin.rpartition(':')[0]}:{execution.case.partition(':')[2]}"
                 words = ["maxpool-check", "repro", case, "-t", finding.target, *self.report.inputs, "-o", "repro"]
                 yield shlex.join(words)
             if finding.defect is not None:
                 yield shlex.join(["maxpool-check", "explain", finding.defect.id])
+
+
+def _environment(header: RunHeader) -> list[Block]:
+    command = [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
+    return [Facts(list(environment(header))), *command]
+
+
+def _decided(decision: Decision) -> Span:
+    return Span(decision.value, tone=_TONES.get(decision, "bad"), strong=True)
 
 
 def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:

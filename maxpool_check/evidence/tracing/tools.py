@@ -1,4 +1,4 @@
-"""A trace for the tools of others: JSON, a table for spreadsheets, StrictDoc 0.30 and the needs.json of Sphinx-Needs."""
+"""A trace for the tools of others: JSON, a table, StrictDoc 0.30 and the needs.json of Sphinx-Needs."""
 
 import csv
 import hashlib
@@ -22,14 +22,14 @@ _MARKUP = re.compile(r"[\\*`|_:]|^[^\w\s]|(?<=^\w)[.)]|(?<=^\w\w)[.)]")
 """What begins markup in reStructuredText: in a line, and at its beginning, where a list may be numbered."""
 _DYNAMIC = re.compile(r"\[(?=\[)|<(?=<)|\](?=\])|>(?=>)|\{(?=[{%#])")
 """What begins a function, a variant or a template in a field of Sphinx-Needs."""
-_UNSAFE_UID = r"[^A-Za-z0-9_()\-/.: ]"
+_TAGS = {"clause": "REQUIREMENT", "case": "TEST_CASE", "result": "TEST_RESULT"}
 _STATEMENTS = {"clause": "statement", "case": "title", "result": "outcome"}
 """What the statement of a row is called in a table."""
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A clause, a case, or the result of a case on a target; a clause is the parent of its cases, a case that of its results."""
+    """A clause, a case, or a result of a case. A clause is the parent of its cases, a case that of its results."""
 
     sort: str
     id: str
@@ -45,14 +45,13 @@ def _rows(trace: Trace) -> Iterator[_Row]:
     listed = {clause.id for clause in trace.clauses}
     for documents in trace.documents:
         for clause in documents.clauses:
-            has_kernels, gap = clause.kernels is not None, clause.gap.value if clause.gap is not None else ""
-            fields = {
-                "clause": clause.id, "documents": ", ".join(clause.documents), "place": place(clause), "kind": clause.kind.value,
-                "status": clause.status.value, "policy": clause.policy or "", "erratum": str(clause.erratum or ""),
-                "reason": clause.reason, "coverage": standing(clause), "gap": gap, "not_compared": " ".join(clause.not_compared),
-                "kernels": kernels(clause), "noticed": str(clause.noticed) if has_kernels else "",
-                "results": "; ".join(f"{target}: {outcome(each)}" for target, each in clause.results.items()),
-            }  # fmt: skip
+            gap, noticed = clause.gap, "" if clause.kernels is None else str(clause.noticed)
+            results = "; ".join(f"{target}: {outcome(each)}" for target, each in clause.results.items())
+            fields = {"clause": clause.id, "documents": ", ".join(clause.documents), "place": place(clause)}
+            fields |= {"kind": clause.kind.value, "status": clause.status.value, "policy": clause.policy or ""}
+            fields |= {"erratum": str(clause.erratum or ""), "reason": clause.reason, "coverage": standing(clause)}
+            fields |= {"gap": gap.value if gap is not None else "", "not_compared": " ".join(clause.not_compared)}
+            fields |= {"kernels": kernels(clause), "noticed": noticed, "results": results}
             parents, section = [each for each in clause.origin if each in listed], ", ".join(documents.edition_names)
             yield _Row("clause", clause.id, clause.id, clause.states, clause.status.value, fields, parents, section)
     for case in trace.cases:
@@ -105,38 +104,45 @@ def write_csv(report: TraceReport, file: TextIO) -> None:
 
 
 def write_sdoc(report: TraceReport, file: TextIO) -> None:
-    """Write a document of StrictDoc: requirements, test cases, and the result of each case on each target as their child."""
-    tags = {"clause": "REQUIREMENT", "case": "TEST_CASE", "result": "TEST_RESULT"}
-    rows = list(_rows(report.trace))
-    names = {row.id: row.id if row.sort == "clause" else f"CASE:{_safe(row.id, _UNSAFE_UID)}" for row in rows}
-    word, sentence = result(report.trace)
-    records = ["; ".join(about_record(record)) for record in report.trace.records]
+    """Write a document of StrictDoc: requirements, test cases, and the results of each case as its children."""
+    file.writelines(f"{line}\n" for line in _sdoc_lines(report.trace))
+
+
+def _sdoc_lines(trace: Trace) -> Iterator[str]:
+    rows, uids = list(_rows(trace)), dict[str, str]()
+    for row in rows:
+        safe = _unsafe(row.id, r"A-Za-z0-9_()\-/.: ")
+        digest = f"-{hashlib.sha256(row.id.encode()).hexdigest()[:8]}" if safe != row.id else ""
+        uids[row.id] = row.id if row.sort == "clause" else f"CASE:{safe}{digest}"
 
     def fields(*names: str, required: bool = True) -> Iterator[str]:
         for name in names:
-            yield f"  - TITLE: {name.upper().replace('-', '_')}\n    TYPE: String\n    REQUIRED: {required}"
+            yield f"  - TITLE: {_upper(name)}\n    TYPE: String\n    REQUIRED: {required}"
 
-    def lines() -> Iterator[str]:
-        yield f"[DOCUMENT]\nTITLE: Clauses, cases and results\nUID: MAXPOOL-CHECK-TRACE\nVERSION: {_sdoc(report.trace.tool)}"
-        yield "OPTIONS:\n  MARKUP: Text\n\n[GRAMMAR]\nELEMENTS:\n- TAG: TEXT\n  FIELDS:"
-        yield from (*fields("UID", required=False), *fields("STATEMENT"))
-        yield from ("- TAG: SECTION\n  PROPERTIES:\n    IS_COMPOSITE: True\n  FIELDS:", *fields("TITLE"))
-        for sort, tag in tags.items():
-            own = next((row.fields for row in rows if row.sort == sort), {})
-            yield from (f"- TAG: {tag}\n  FIELDS:", *fields("UID", "TITLE", "STATEMENT"), *fields(*own, required=False))
-            yield "  RELATIONS:\n  - TYPE: Parent"
-        yield f"\n[TEXT]\nSTATEMENT: {_sdoc(' '.join([f'{word}: {sentence}.', *records]))}"
-        for section, group in groupby(rows, lambda row: row.section):
-            yield f"\n[[SECTION]]\nTITLE: {_sdoc(section)}"
-            for row in group:
-                yield f"\n[{tags[row.sort]}]\nUID: {names[row.id]}\nTITLE: {_sdoc(row.title)}\nSTATEMENT: {_sdoc(row.statement)}"
-                own = {name: text for name, text in row.fields.items() if text not in ("", "0")}
-                yield from (f"{name.upper().replace('-', '_')}: {_sdoc(text)}" for name, text in own.items())
-                yield from ["RELATIONS:"] if row.parents else []
-                yield from (f"- TYPE: Parent\n  VALUE: {names[parent]}" for parent in row.parents)
-            yield "\n[[/SECTION]]"
+    yield f"[DOCUMENT]\nTITLE: Clauses, cases and results\nUID: MAXPOOL-CHECK-TRACE\nVERSION: {_sdoc(trace.tool)}"
+    yield "OPTIONS:\n  MARKUP: Text\n\n[GRAMMAR]\nELEMENTS:\n- TAG: TEXT\n  FIELDS:"
+    yield from (*fields("UID", required=False), *fields("STATEMENT"))
+    yield from ("- TAG: SECTION\n  PROPERTIES:\n    IS_COMPOSITE: True\n  FIELDS:", *fields("TITLE"))
+    for sort, tag in _TAGS.items():
+        own = next((row.fields for row in rows if row.sort == sort), {})
+        yield from (f"- TAG: {tag}\n  FIELDS:", *fields("UID", "TITLE", "STATEMENT"), *fields(*own, required=False))
+        yield "  RELATIONS:\n  - TYPE: Parent"
+    records = ["; ".join(about_record(record)) for record in trace.records]
+    yield f"\n[TEXT]\nSTATEMENT: {_sdoc(' '.join([': '.join(result(trace)) + '.', *records]))}"
+    for section, group in groupby(rows, lambda row: row.section):
+        yield f"\n[[SECTION]]\nTITLE: {_sdoc(section)}"
+        for row in group:
+            yield f"\n[{_TAGS[row.sort]}]\nUID: {uids[row.id]}"
+            yield f"TITLE: {_sdoc(row.title)}\nSTATEMENT: {_sdoc(row.statement)}"
+            own = {name: text for name, text in row.fields.items() if text not in ("", "0")}
+            yield from (f"{_upper(name)}: {_sdoc(text)}" for name, text in own.items())
+            yield from ["RELATIONS:"] if row.parents else []
+            yield from (f"- TYPE: Parent\n  VALUE: {uids[parent]}" for parent in row.parents)
+        yield "\n[[/SECTION]]"
 
-    file.writelines(f"{line}\n" for line in lines())
+
+def _upper(name: str) -> str:
+    return name.upper().replace("-", "_")
 
 
 def _sdoc(text: str) -> str:
@@ -146,43 +152,43 @@ def _sdoc(text: str) -> str:
 
 
 def write_needs(report: TraceReport, file: TextIO) -> None:
-    """Write a requirement for each clause and a test for each case, in the types that Sphinx-Needs has without configuration."""
+    """Write a requirement for each clause and a test for each case, in the types that Sphinx-Needs knows."""
 
     def plain(text: str) -> str:
         return _DYNAMIC.sub(r"\g<0> ", inert.line(" ".join(text.split())))
 
+    def id_of(row: _Row) -> str:
+        digest = hashlib.sha256(row.id.encode()).hexdigest()[:8].upper()
+        return (
+            row.id.replace("-", "_") if row.sort == "clause" else f"CASE_{_unsafe(row.id.upper(), 'A-Z0-9')}_{digest}"
+        )
+
     rows, version = list(_rows(report.trace)), report.trace.tool
+    ids, needs = {row.id: id_of(row) for row in rows}, {}
     results = defaultdict(list)
     for row in rows:
         if row.sort == "result":
             results[row.parents[0]].append(row)
-    ids = {row.id: row.id.replace("-", "_") if row.sort == "clause" else f"CASE_{_safe(row.id.upper(), '[^A-Z0-9]', row.id).upper()}" for row in rows}  # fmt: skip
-    needs = {}
-    for row in rows:
-        if row.sort != "result":
-            own = [f"{name}: {text}" for name, text in row.fields.items() if text]
-            own += [f"{each.status} on {each.fields['target']}: {each.statement}" for each in results[row.id]]
-            first, *others = (_MARKUP.sub(r"\\\g<0>", plain(line)) or "-" for line in (row.statement, *own))
-            # The status on each target is a tag, so that versions can be told apart in queries; commas would end it.
-            tags = [
-                re.sub("[,;|]", "_", f"{each.status} on {plain(each.fields['target'])}") for each in results[row.id]
-            ]
-            needs[ids[row.id]] = {
-                "id": ids[row.id], "type": "req" if row.sort == "clause" else "test", "title": plain(row.title),
-                "status": row.status, "links": [ids[parent] for parent in row.parents],
-                "tags": row.fields["documents"].split(", ") if row.sort == "clause" else [row.fields["document"], *tags],
-                "content": "\n".join([first, "", *(f"* {line}" for line in others)]).rstrip(),
-            }  # fmt: skip
+    for row in (row for row in rows if row.sort != "result"):
+        lines = [f"{name}: {text}" for name, text in row.fields.items() if text]
+        lines += [f"{each.status} on {each.fields['target']}: {each.statement}" for each in results[row.id]]
+        first, *others = (_MARKUP.sub(r"\\\g<0>", plain(line)) or "-" for line in (row.statement, *lines))
+        # The status on each target is a tag, so that versions can be told apart in queries; commas would end it.
+        tags = [re.sub("[,;|]", "_", f"{each.status} on {plain(each.fields['target'])}") for each in results[row.id]]
+        needs[ids[row.id]] = {
+            "id": ids[row.id],
+            "type": "req" if row.sort == "clause" else "test",
+            "title": plain(row.title),
+            "status": row.status,
+            "tags": row.fields["documents"].split(", ") if row.sort == "clause" else [row.fields["document"], *tags],
+            "links": [ids[parent] for parent in row.parents],
+            "content": "\n".join([first, "", *(f"* {line}" for line in others)]).rstrip(),
+        }
     about = {"creator": {"program": "maxpool-check", "version": version}, "needs": needs, "needs_amount": len(needs)}
     project = {"project": "Clauses, cases and results", "current_version": version, "versions": {version: about}}
     file.write(inert.dumps(project, indent=1) + "\n")
 
 
-def _safe(text: str, unsafe: str, original: str = "") -> str:
-    """The text without unsafe characters; with a digest that tells it from others if it is not ``original`` or itself."""
-    shown, whole = re.sub(unsafe, "_", text), original or text
-    return (
-        shown
-        if shown == whole
-        else f"{shown}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}".replace("-", "_" if original else "-")
-    )
+def _unsafe(text: str, safe: str) -> str:
+    """The text with nothing but characters that are safe."""
+    return re.sub(f"[^{safe}]", "_", text)

@@ -1,12 +1,27 @@
 """A trace as blocks of a report, and what it says in words."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedClause, TracedDocuments, TracedRecord, TracedResult
 from maxpool_check.reporting import blocks
-from maxpool_check.reporting.blocks import Block, Document, Inline, Section, Span, slug
+from maxpool_check.reporting.blocks import (
+    Block,
+    Bullets,
+    Document,
+    Facts,
+    Finding,
+    Folded,
+    Inline,
+    Names,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    slug,
+)
 from maxpool_check.reporting.writers import html, markdown, terminal
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural, some
@@ -24,8 +39,6 @@ _LEGEND = (
 )
 _COVERAGES = (*(gap.value for gap in Gap), "unexpected", "not compared", "covered", "nothing to test")
 """What the cases of a clause leave to be done, the worst first."""
-_MOST = 5
-"""So many names are listed in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -57,74 +70,56 @@ def write_html(report: TraceReport, file: TextIO) -> None:
 def view(trace: Trace, *, in_full: bool = True) -> Document:
     """The clauses of each document, problems first, and the cases; ``in_full`` with statements, cases and kernels."""
     word, sentence = result(trace)
-    counts = {status.value: sum(clause.status is status for clause in trace.clauses) for status in ClauseStatus}
-    names = {"erratum": "errata" if counts["erratum"] > 1 else "erratum"}
-    counted = ", ".join(f"{count} {names.get(status, status)}" for status, count in counts.items() if count)
+    numbers = Counter(clause.status for clause in trace.clauses)
+    names = {
+        status: "errata" if status is ClauseStatus.ERRATUM and numbers[status] > 1 else status.value
+        for status in numbers
+    }
+    counted = ", ".join(f"{numbers[status]} {names[status]}" for status in ClauseStatus if numbers[status])
     tone = {"UNCOVERED": "bad", "COVERED": "good"}.get(word, "known")
     facts = [*trace.targets.items(), *(("record", text) for record in trace.records for text in about_record(record))]
     unnamed = [case.id for case in trace.cases if not case.clauses]
-    about = (
-        f"{len(unnamed)} of them about no clause: {', '.join(some(unnamed, _MOST))}"
-        if unnamed
-        else "each about a clause"
-    )
-    cases: list[Block] = [
-        blocks.Paragraph(f"{plural(len(trace.cases), 'case')}, {about}" if trace.cases else "0 cases")
-    ]
-    if in_full:
-        rows: list[list[Inline]] = []
-        for case in trace.cases:
-            outcomes = [outcome(case.results[each]) if each in case.results else "" for each in trace.targets]
-            name: Inline = [case.id, " ", Span(case.title, tone="dim")]
-            rows.append([name, case.document, ", ".join(case.clauses) or "no clause", *outcomes])
-        table = blocks.Table(["case", "document", "clauses", *trace.targets], rows, label="Cases with their clauses")
-        cases.append(blocks.Folded(f"{plural(len(rows), 'case')} with their clauses", [table]))
-        cases += (
-            [blocks.Heading(3, "Known defects that they show"), blocks.Facts([*trace.defects.items()])]
-            if trace.defects
-            else []
-        )
-    return Document(
-        "MaxPool trace",
-        f"Clauses of {', '.join(each.name for each in trace.documents) or 'no document'}"
-        + (f" on {', '.join(trace.targets)}" if trace.targets else ""),
-        [blocks.Verdict(word, f"{sentence} ({counted})", tone), blocks.Facts(facts)],
-        [
-            *(_summary(trace) if in_full else ()),
-            *(_documents(trace, documents, in_full) for documents in trace.documents),
-            Section("Cases", cases),
-            *([blocks.Paragraph(_LEGEND)] if trace.targets and not in_full else []),
-        ],
-    )
+    about = f", {len(unnamed)} of them about no clause: {_listed(unnamed)}" if unnamed else ""
+    cases: list[Block] = [Paragraph(plural(len(trace.cases), "case") + (about or ", each about a clause"))]
+    title = f"Clauses of {', '.join(each.name for each in trace.documents) or 'no document'}"
+    title += f" on {', '.join(trace.targets)}" if trace.targets else ""
+    head: list[Block] = [blocks.Verdict(word, f"{sentence} ({counted})", tone), Facts(facts)]
+    content: list[Block] = [_documents(trace, documents, in_full) for documents in trace.documents]
+    if not in_full:
+        more = [Paragraph(_LEGEND)] if trace.targets else []
+        return Document("MaxPool trace", title, head, [*content, Section("Cases", cases), *more])
+    rows: list[list[Inline]] = []
+    for case in trace.cases:
+        outcomes = [outcome(case.results[each]) if each in case.results else "" for each in trace.targets]
+        name: Inline = [case.id, " ", Span(case.title, tone="dim")]
+        rows.append([name, case.document, ", ".join(case.clauses) or "no clause", *outcomes])
+    table = Table(["case", "document", "clauses", *trace.targets], rows, label="Cases with their clauses")
+    cases.append(Folded(f"{plural(len(rows), 'case')} with their clauses", [table]))
+    if trace.defects:
+        cases += [blocks.Heading(3, "Known defects that they show"), Facts([*trace.defects.items()])]
+    return Document("MaxPool trace", title, head, [*_summary(trace), *content, Section("Cases", cases)])
 
 
 def _summary(trace: Trace) -> Iterator[Block]:
     """The number of clauses of each document by status, those with problems, and the filters."""
-    headings = [
-        *(each.value for each in ClauseStatus),
-        "not covered",
-        *(f"not compared on {each}" for each in trace.targets),
-    ]
+    headings = [*(each.value for each in ClauseStatus), "not covered"]
+    headings += [f"not compared on {each}" for each in trace.targets]
     rows: list[list[Inline]] = []
     for documents in trace.documents:
-        clauses = documents.clauses
-        numbers = [sum(clause.status is status for clause in clauses) for status in ClauseStatus]
-        numbers.append(sum(clause.gap is not None for clause in clauses))
-        numbers += [sum(target in clause.not_compared for clause in clauses) for target in trace.targets]
+        numbers = [sum(clause.status is status for clause in documents.clauses) for status in ClauseStatus]
+        numbers.append(sum(clause.gap is not None for clause in documents.clauses))
+        numbers += [sum(target in clause.not_compared for clause in documents.clauses) for target in trace.targets]
         rows.append([Span(documents.name, href=f"#documents-{slug(documents.name)}"), *map(str, numbers)])
-    table = blocks.Table(["documents", *headings], rows, frozenset(range(1, len(headings) + 1)), label="By document")
+    table = Table(["documents", *headings], rows, frozenset(range(1, len(headings) + 1)), label="By document")
     legend = f"Not compared: testable clauses with cases, none of which was compared there. {_LEGEND}"
-    more = [blocks.Paragraph(legend)] if trace.targets else []
+    more = [Paragraph(legend)] if trace.targets else []
     yield Section("Clauses by document", [table, *more], "summary", "Summary")
-    problems = {"Not covered": [gap.value for gap in Gap], "Not compared": ["not compared"]}
-    for title, coverages in problems.items():
+    for title, coverages in {"Not covered": [gap.value for gap in Gap], "Not compared": ["not compared"]}.items():
+        clauses = [clause for clause in trace.clauses if _coverage(clause) in coverages]
         items: list[Inline] = [
-            [Span(each.id, code=True, href=f"#{slug(f'clause-{each.id}')}"), f" {each.states}"]
-            for each in trace.clauses
-            if _coverage(each) in coverages
+            [Span(each.id, code=True, href=f"#{slug(f'clause-{each.id}')}"), f" {each.states}"] for each in clauses
         ]
-        if items:
-            yield Section(title, [blocks.Bullets(items)])
+        yield from [Section(title, [Bullets(items)])] if items else []
     present = set(map(_coverage, trace.clauses))
     choices = {
         "status": [status.value for status in ClauseStatus if any(each.status is status for each in trace.clauses)],
@@ -141,24 +136,17 @@ def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Secti
     title, clauses = ", ".join(documents.edition_names), sorted(documents.clauses, key=rank)
     if not in_full:
         rows = [row for clause in clauses for row in _rows(trace, clause)]
-        return Section(title, [blocks.Table(["", "", ""], rows, frozenset({1}))])
-    editions: list[tuple[str, Inline]] = [
-        (
-            name,
-            f"{edition.title}{', ' * bool(edition.date)}{edition.date or ''}{', SHA-256 ' * bool(edition.sha256)}{edition.sha256 or ''}",
-        )
-        for name, edition in documents.editions.items()
-    ]
+        return Section(title, [Table(["", "", ""], rows, frozenset({1}))])
+    editions: list[tuple[str, Inline]] = []
+    for name, edition in documents.editions.items():
+        digest = f"SHA-256 {edition.sha256}" if edition.sha256 else ""
+        editions.append((name, ", ".join(filter(None, (edition.title, edition.date, digest)))))
     errata: list[tuple[str, Inline]] = []
     for each in documents.errata:
         confirmed = f" Confirmed by {each.reviewer}, {each.reviewed}." if each.reviewer else ""
         text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{confirmed}"
         errata.append((f"erratum {each.number}", text))
-    inner: list[Block] = [
-        blocks.Facts(editions),
-        *(_finding(trace, clause) for clause in clauses),
-        blocks.Facts(errata),
-    ]
+    inner: list[Block] = [Facts(editions), *(_finding(trace, clause) for clause in clauses), Facts(errata)]
     return Section(title, inner, f"documents-{slug(documents.name)}", documents.name)
 
 
@@ -174,27 +162,26 @@ def _rows(trace: Trace, clause: TracedClause) -> Iterator[Sequence[Inline]]:
     yield from (("", "", Span(line, tone=tone)) for line in lines[1:])
 
 
-def _finding(trace: Trace, clause: TracedClause) -> blocks.Finding:
+def _finding(trace: Trace, clause: TracedClause) -> Finding:
     origin = f"Follows from {', '.join(clause.origin)}." if clause.origin else ""
-    without = (
-        f"No case of {', '.join(clause.without_case)} is about it." if clause.cases and clause.without_case else ""
-    )
-    inner: list[Block] = [blocks.Paragraph(text) for text in (clause.states, clause.reason, origin, without) if text]
+    without = ", ".join(clause.without_case) if clause.cases else ""
+    without = f"No case of {without} is about it." if without else ""
+    inner: list[Block] = [Paragraph(text) for text in (clause.states, clause.reason, origin, without) if text]
     for target, each in clause.results.items():
-        inner.append(blocks.Paragraph([Span(target, code=True), f": {outcome(each)}"]))
+        inner.append(Paragraph([Span(target, code=True), f": {outcome(each)}"]))
     if clause.kernels:
         items: list[Inline] = [
             [Span(name, code=True), f" ({trace.kernels.get(name, '')}) is noticed by {', '.join(cases) or 'no case'}"]
             for name, cases in clause.kernels.items()
         ]
-        inner.append(blocks.Folded(kernels(clause), [blocks.Bullets(items)]))
+        inner.append(Folded(kernels(clause), [Bullets(items)]))
     if clause.cases:
-        inner.append(blocks.Folded(plural(len(clause.cases), "case"), [blocks.Names(clause.cases)], "cases"))
+        inner.append(Folded(plural(len(clause.cases), "case"), [Names(clause.cases)], "cases"))
     is_informative = clause.status is ClauseStatus.INFORMATIVE
     badge = Span("informative" if is_informative else standing(clause), tone=_tone(clause))
     data = {"status": clause.status.value, "coverage": _coverage(clause), "kinds": ""}
     about, anchor = f"{clause.kind.value} in {place(clause)}", slug(f"clause-{clause.id}")
-    return blocks.Finding(anchor, Span(clause.id, code=True), [badge], about, inner, data)
+    return Finding(anchor, Span(clause.id, code=True), [badge], about, inner, data)
 
 
 def _coverage(clause: TracedClause) -> str:
@@ -224,6 +211,10 @@ def outcome(result: TracedResult, most: int | None = None) -> str:
     return "; ".join(parts + ([f"known: {defects}"] if defects else []))
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(some(names, 5))
+
+
 def standing(clause: TracedClause) -> str:
     """What a clause asks of a test, with the policy, the erratum or the reason; what is wrong about it in capitals."""
     if clause.gap is Gap.NO_CASE:
@@ -237,9 +228,8 @@ def standing(clause: TracedClause) -> str:
     status = f"open, by the policy {clause.policy}" if clause.status is ClauseStatus.OPEN else clause.status.value
     if clause.erratum is None:
         return status
-    return (
-        f"erratum {clause.erratum}" if clause.status is ClauseStatus.ERRATUM else f"{status}, erratum {clause.erratum}"
-    )
+    erratum = f"erratum {clause.erratum}"
+    return erratum if clause.status is ClauseStatus.ERRATUM else f"{status}, {erratum}"
 
 
 def kernels(clause: TracedClause) -> str:
@@ -256,9 +246,10 @@ def about_record(record: TracedRecord) -> Iterator[str]:
     """What was counted of a record, and what was not, a sentence each."""
     yield f"{record.name}: {record.counted} of {plural(record.executions, 'execution')} on {', '.join(record.targets)}"
     if record.changed:
-        yield f"{plural(len(record.changed), 'case has', 'cases have')} changed since, and count for nothing: {', '.join(some(record.changed, _MOST))}"
+        count = plural(len(record.changed), "case has", "cases have")
+        yield f"{count} changed since, and count for nothing: {_listed(record.changed)}"
     if record.missing:
-        yield f"{plural(len(record.missing), 'case is', 'cases are')} not in the files: {', '.join(some(record.missing, _MOST))}"
+        yield f"{plural(len(record.missing), 'case is', 'cases are')} not in the files: {_listed(record.missing)}"
     for target, decides in record.decides.items():
         yield f"{target} decides {decides} only, and counts for no clause"
     if not record.complete:
@@ -269,23 +260,17 @@ def result(trace: Trace) -> tuple[str, str]:
     """One word, and a sentence."""
     if not trace.testable:
         return "NOTHING TO TEST", "none of the clauses is testable"
-    testable, parts = plural(trace.testable, "testable clause"), []
+    testable, parts = f"of {plural(trace.testable, 'testable clause')}", []
     ids = {gap: [clause.id for clause in trace.clauses if clause.gap is gap] for gap in Gap}
     if names := ids[Gap.NO_CASE]:
-        parts.append(
-            f"{len(names)} of {testable} {'has' if len(names) == 1 else 'have'} no case: {', '.join(some(names, _MOST))}"
-        )
+        parts.append(f"{len(names)} {testable} {'has' if len(names) == 1 else 'have'} no case: {_listed(names)}")
     if names := ids[Gap.NO_KILL]:
-        parts.append(
-            f"{len(names)} of {testable} with cases that notice no wrong kernel: {', '.join(some(names, _MOST))}"
-        )
+        parts.append(f"{len(names)} {testable} with cases that notice no wrong kernel: {_listed(names)}")
     word = "UNCOVERED" if parts else "COVERED"
     if never := [clause.id for clause in trace.clauses if clause.never_compared]:
         where = next(iter(trace.targets)) if len(trace.targets) == 1 else "any target"
         has = "has" if len(never) == 1 else "have"
-        parts.append(
-            f"{len(never)} of {testable} {has} no case that was compared on {where}: {', '.join(some(never, _MOST))}"
-        )
+        parts.append(f"{len(never)} {testable} {has} no case that was compared on {where}: {_listed(never)}")
         word = "NOT ALL COMPARED" if word == "COVERED" else word
     numbers = {target: sum(target in clause.not_compared for clause in trace.clauses) for target in trace.targets}
     if len(numbers) > 1 and any(numbers.values()):
@@ -294,5 +279,5 @@ def result(trace: Trace) -> tuple[str, str]:
     if word != "UNCOVERED":
         noticed = any(clause.kernels is not None for clause in trace.clauses)
         more = ", and cases that notice a wrong kernel" if noticed else ""
-        parts.append(f"{testable} {'has a case' if trace.testable == 1 else 'each have a case'}{more}")
+        parts.append(f"{testable[3:]} {'has a case' if trace.testable == 1 else 'each have a case'}{more}")
     return word, "; ".join(parts)
