@@ -189,6 +189,8 @@ def _of_planes(renumbered):
 
 def _in_the_padded_plane(order):
     def number(offsets, planes, shape, attributes):
+        if not offsets.size:
+            return offsets
         axes = right.axes_of(shape, attributes)
         sizes = tuple(axis.size + axis.begin + axis.end for axis in axes)
         at = [position + axis.begin for position, axis in zip(np.unravel_index(offsets, shape[2:]), axes, strict=True)]
