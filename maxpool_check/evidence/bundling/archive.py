@@ -57,7 +57,7 @@ def members_of(content: bytes) -> dict[str, bytes]:
     try:
         for begin, name, data in _read(content):
             members[name], begins[begin] = data, name
-    except (tarfile.TarError, ValueError, LookupError, ArithmeticError, EOFError, RecursionError) as error:
+    except (tarfile.TarError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RecursionError) as error:
         if isinstance(error, BadArchive):
             raise
         raise BadArchive(f"not an archive of evidence: {error}") from error

@@ -491,9 +491,12 @@ def _result(planned: VariantPlan, outcome: Outcome, execution: Execution) -> Var
     """The result of a variant with an outcome: what it was executed as follows from the plan."""
     if planned.not_executed is not None:
         return VariantResult(planned.not_executed)
-    if isinstance(outcome, (NotExecuted, NotClaimed)):
-        return VariantResult(outcome)
-    if isinstance(outcome, Failed):
+    # A target that was not given the case as planned, or not at all; one that was given it may say that it is unable.
+    is_unable = isinstance(outcome, (NotExecuted, NotClaimed)) and (execution.opset, execution.translation) == (
+        None,
+        (),
+    )
+    if is_unable or isinstance(outcome, Failed):
         return VariantResult(outcome, execution.opset, execution.translation)
     part = planned.parts[-1]
     return VariantResult(outcome, part.opset, part.translation.steps, part.request)
