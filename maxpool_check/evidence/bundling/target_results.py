@@ -121,10 +121,9 @@ def _by_target(record: Record) -> dict[str, Record]:
     """What a record says of each of its targets: what it would be if the run had had this target alone."""
     lines = {target.name: _Lines() for target in record.header.targets}
     recorders = TargetRecorders(lines)
-    for line in (record.header, *record.outputs.values(), *record.executions):
+    every: list[Line] = [record.header, *record.outputs.values(), *record.executions]
+    for line in [*every, record.footer] if record.footer is not None else every:
         recorders.write(line)
-    if record.footer is not None:
-        recorders.write(record.footer)
     records = {name: record_of(each) for name, each in lines.items()}
     for name, own in records.items():
         if own.footer is not None and len(records) > 1:
