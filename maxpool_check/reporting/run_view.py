@@ -65,16 +65,11 @@ def _texts() -> Mapping[str, Any]:
 
 @dataclass
 class _Compared:
-    """The executions of a document on a target by verdict, those of each clause by what became of them, and conforming cases."""
+    """The executions of a document on a target by what became of them, those of each clause, too, and conforming cases."""
 
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     clauses: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     conforming: Names = field(default_factory=Names)
-
-    @property
-    def compared(self) -> int:
-        """The number of executions that were compared with the document."""
-        return sum(count for verdict, count in self.verdicts.items() if verdict in COMPARED)
 
 
 @dataclass
@@ -111,6 +106,9 @@ class RunView:
         self._unjudged: dict[tuple[str, Verdict], dict[str, _Reason]] = defaultdict(dict)
         self._errors: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         self._is_translated = False
+        self._places = [
+            {name: number for number, name in enumerate(each)} for each in (self.targets, self.record.header.profile)
+        ]
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
@@ -120,14 +118,14 @@ class RunView:
         first = executions[0]
         document = self._documents[first.target, first.spec]
         for each in executions:
-            document.verdicts[each.verdict] += 1
+            words = [each.verdict.value, *(["compared"] if each.verdict in COMPARED else [])]
+            document.counts.update(words)
             self._is_translated |= bool(each.translation)
             if each.verdict is Verdict.ERROR:
                 self._errors[each.target, each.message].append(each)
                 continue
             for clause in (each.clauses or ("",)) if each.verdict not in NOT_EXECUTED else ():
-                words = ["executed", *(["compared"] if each.verdict in COMPARED else []), each.verdict.value]
-                document.clauses[clause].update(words)
+                document.clauses[clause].update(["executed", *words])
             if each.verdict not in COMPARED:
                 text = " ".join(each.message.split())
                 if each.verdict is Verdict.UNDEFINED and not each.digests:
@@ -199,18 +197,15 @@ class RunView:
         for finding in self.report.findings:
             severities.update((finding.target, each.spec, finding.severity.value) for each in finding.executions)
         names = [severity.value for severity in self.report.severities]
-        others = [verdict for verdict in self.report.verdicts if verdict not in COMPARED]
+        others = [verdict.value for verdict in self.report.verdicts if verdict not in COMPARED]
         rows: list[list[Inline]] = []
         for target, spec in sorted(self._documents, key=self._order):
-            document, address = self._documents[target, spec], self._filter("document", spec)
-            counts = [document.compared, document.verdicts[Verdict.CONFORMS]]
-            counts += [
-                *(severities[target, spec, name] for name in names),
-                *(document.verdicts[each] for each in others),
-            ]
+            document, address = self._documents[target, spec].counts, self._filter("document", spec)
+            counts = [document["compared"], document[Verdict.CONFORMS.value]]
+            counts += [*(severities[target, spec, name] for name in names), *(document[each] for each in others)]
             row = [code(target), Span(spec, code=not address, href=address)]
             rows.append([*row, *(str(each or "") for each in counts)])
-        table = self._by_target(["document", "compared", "conform", *names, *map(str, others)], rows, 2, "By document")
+        table = self._by_target(["document", "compared", "conform", *names, *others], rows, 2, "By document")
         return [Paragraph(_texts()["translated"]), table] if self._is_translated else [table]
 
     def _filter(self, name: str, value: str) -> str:
@@ -225,11 +220,8 @@ class RunView:
 
     def _order(self, key: tuple[str, str]) -> tuple[int, int, str]:
         """The place of a target and a document in the header."""
-        every = self.targets, list(self.record.header.profile)
-        first, second = (
-            names.index(name) if name in names else len(names) for name, names in zip(key, every, strict=True)
-        )
-        return first, second, key[1]
+        targets, specs = self._places
+        return targets.get(key[0], len(targets)), specs.get(key[1], len(specs)), key[1]
 
     def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
         """A row for each finding, those that are drawn as links to it, and what is left out."""
@@ -242,17 +234,13 @@ class RunView:
             title = finding.smallest.case if self.is_brief and finding.defect is None else view.title
             title += f" (on {finding.target})" if len(self.targets) > 1 else ""
             severity = Span(finding.severity.value, tone=finding.severity.value)
-            name = Span(
-                view.name, code=not self.detail.is_page, href=f"#{view.anchor}" if view.anchor in anchors else ""
-            )
-            cases = str(len(finding.cases))
-            # There, the heading says the status.
-            rows.append(
-                [severity, name, title, cases, *([] if self.is_brief else [str(len(finding.executions)), view.status])]
-            )
+            address = f"#{view.anchor}" if view.anchor in anchors else ""
+            name = Span(view.name, code=not self.detail.is_page, href=address)
+            rows.append([severity, name, title, str(len(finding.cases)), str(len(finding.executions)), view.status])
         headings = ["severity", "defect", "what is wrong", "cases", "executions", "status"]
+        # There, the heading says the status.
         columns, right = (4, frozenset((3,))) if self.is_brief else (6, frozenset((3, 4)))
-        table = Table(headings[:columns], rows, right, label="Defects", name="overview")
+        table = Table(headings[:columns], [row[:columns] for row in rows], right, label="Defects", name="overview")
         notes = ""
         if rest := findings[len(shown) :]:
             executions = sum(len(finding.executions) for finding in rest)
@@ -294,13 +282,8 @@ class RunView:
         """A table of reasons, each with its executions and cases; the rare ones are counted together."""
         order = sorted(reasons, key=lambda each: (-each.executions, blocks.plain(each.text)))
         if self.detail.is_page:
-            return [
-                Folded(
-                    f"{plural(each.cases.count, 'case')} in {plural(each.executions, 'execution')}: {each.text}",
-                    [each.cases],
-                )
-                for each in order
-            ]
+            counts = [f"{plural(each.cases.count, 'case')} in {plural(each.executions, 'execution')}" for each in order]
+            return [Folded(f"{count}: {each.text}", [each.cases]) for count, each in zip(counts, order, strict=True)]
         shown = order if self.everything or len(order) <= MOST_REASONS + 1 else order[:MOST_REASONS]
         rows: list[list[Inline]] = [
             [each.text, str(each.executions), str(each.cases.count), code(each.example)] for each in shown
@@ -378,7 +361,7 @@ class RunView:
             ]
             if rows:
                 where = f" on {target}" if len(self.targets) > 1 else ""
-                words = f"{where}: {document.verdicts[Verdict.CONFORMS]} of {document.compared} executions conform; "
+                words = f"{where}: {document.counts[Verdict.CONFORMS.value]} of {document.counts['compared']} executions conform; "
                 words += f"{plural(document.conforming.count, 'case conforms', 'cases conform')} in every variant"
                 table = Table(["clause", "executions", "conform"], rows, frozenset((1, 2)), label=f"Clauses of {spec}")
                 names = [] if self.detail is Detail.PART else [document.conforming]
