@@ -93,12 +93,6 @@ class TransitionGroup:
         before, after = zip(*(each.kinds for each in self.transitions), strict=True)
         return tuple(sorted({*sum(before, ())})), tuple(sorted({*sum(after, ())}))
 
-    @cached_property
-    def rank(self) -> int:
-        """The rank of the worst severity, 0 for the worst."""
-        sides = ([each for each in (pair.new, pair.old) if each and each.kinds] for pair in self.transitions)
-        return min((worst_severity(shown[:1]).rank for shown in sides if shown), default=len(Severity))
-
 
 @dataclass(frozen=True)
 class ChangeSummary:
@@ -141,7 +135,9 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
     order = list(Change)
 
     def rank(group: TransitionGroup) -> tuple[Any, ...]:
-        return not group.blocks, order.index(group.change), group.rank, -len(group.cases), group.kinds
+        sides = (each.new if each.new and each.new.kinds else each.old for each in group.transitions)
+        severity = min((worst_severity([each]).rank for each in sides if each and each.kinds), default=len(Severity))
+        return not group.blocks, order.index(group.change), severity, -len(group.cases), group.kinds
 
     groups = []
     for (*_, old, new), pairs in alike.items():
@@ -177,12 +173,7 @@ class GateResult:
         return f"{self.decision.value} {self.reason}"
 
 
-def decide(changes: Iterable[Transition], policy: GatePolicy | None = None) -> GateResult:
-    """The decision on all transitions between two targets."""
-    return decide_by(summarize(map((policy or GatePolicy()).assessed, changes)))
-
-
-def decide_by(summary: ChangeSummary) -> GateResult:
+def decide(summary: ChangeSummary) -> GateResult:
     """The decision on transitions that were assessed and counted."""
     counts = summary.counts
     total = sum(counts.values()) - counts[Change.NOT_COMPARED]
@@ -227,7 +218,7 @@ class TargetComparison:
     @cached_property
     def gate(self) -> GateResult:
         """The decision on all transitions, and its reason."""
-        return decide_by(self.summary)
+        return decide(self.summary)
 
     @cached_property
     def unused(self) -> list[str]:
@@ -243,11 +234,6 @@ class TargetComparison:
             for header in self.headers
         )
         return [f"the records are of different versions of maxpool-check: {old} and {new}"] if old != new else []
-
-    @property
-    def groups(self) -> Sequence[TransitionGroup]:
-        """The observable changes by defect, or by kinds, the worst first."""
-        return self.summary.groups
 
     @property
     def decision(self) -> Decision | None:

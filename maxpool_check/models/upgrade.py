@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.gate import Decision, GateResult, TargetComparison, compare_targets, decide
+from maxpool_check.comparing.gate import Decision, GateResult, TargetComparison, compare_targets, decide, summarize
 from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transition
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
@@ -92,7 +92,7 @@ def upgrade(
     for name in nodes:
         changes = [each for each in counted if node_of(each.execution.case) == name]
         if any(each.change is not Change.NOT_COMPARED for each in changes):
-            decisions[name] = decide(changes)
+            decisions[name] = decide(summarize(changes))
         changes = [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
         if changes:
             special[name] = changes

@@ -191,7 +191,7 @@ def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Fo
     anchor = f"-{slug(_name(comparison))}" if which else ""
     numbers = list(_numbers(comparison, form, verbose=report.verbose))
     summary = Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
-    groups = comparison.groups
+    groups = comparison.summary.groups
     in_full = [group for group in groups if group.blocks or form is not Form.GITHUB]
     if not report.verbose and form is not Form.HTML:
         in_full = in_full[: _IN_FULL if form is Form.TEXT else _MOST_SECTIONS]
@@ -461,7 +461,7 @@ def workflow_commands(report: ComparisonReport) -> list[str]:
     """An error at the line of the smallest case of every group that blocks, and other problems."""
     annotations = []
     for comparison in report.comparisons:
-        for group in comparison.groups:
+        for group in comparison.summary.groups:
             if group.blocks:
                 smallest = group.smallest.execution
                 lines = [f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(group.smallest)]

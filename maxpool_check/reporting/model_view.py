@@ -246,7 +246,7 @@ class _View:
         upgrade = self.report.upgrade
         if upgrade is None:
             return
-        groups = upgrade.comparison.groups
+        groups = upgrade.comparison.summary.groups
         content: list[Block] = [table_of(groups)] if groups else []
         if changes := sorted({each.change.value for changes in upgrade.special.values() for each in changes}):
             nodes = _listed(self.names.get(name, name) for name in upgrade.special)

@@ -244,7 +244,11 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
 def test_the_decision_of_a_gate(pairs, line):
     old = record(*[renamed(old, number) for number, (old, _) in enumerate(pairs) if old])
     new = record(*[renamed(new, number) for number, (_, new) in enumerate(pairs) if new])
-    assert str(decide(transitions(old, new, ("t", "t")).transitions)) == line
+    assert str(decided(transitions(old, new, ("t", "t")).transitions)) == line
+
+
+def decided(changes, policy=None):
+    return decide(summarize(map((policy or GatePolicy()).assessed, changes)))
 
 
 def renamed(original, number):
@@ -253,8 +257,8 @@ def renamed(original, number):
 
 def test_the_changes_that_block_can_be_chosen():
     changes = transitions(record(WRONG), record(RIGHT), ("t", "t")).transitions
-    assert decide(changes, GatePolicy([Change.FIXED])).decision is Decision.BLOCK
+    assert decided(changes, GatePolicy([Change.FIXED])).decision is Decision.BLOCK
     assert (
-        decide(transitions(record(RIGHT), record(WRONG), ("t", "t")).transitions, GatePolicy([])).decision
+        decided(transitions(record(RIGHT), record(WRONG), ("t", "t")).transitions, GatePolicy([])).decision
         is Decision.REVIEW
     )
