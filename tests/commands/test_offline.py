@@ -85,7 +85,7 @@ def offline(cli, tmp_path, index):
 @pytest.mark.parametrize("name", ["run", "explain"])
 def test_an_environment_that_is_missing_is_named_and_how_to_make_it(offline, small, name):
     arguments = {"explain": ["small:ordinary", "-p"]}.get(name, [])
-    done = offline(name, *arguments, small, "-t", "onnxruntime==1.17.3", "--offline")
+    done = offline(name, *arguments, small, "-t", "onnxruntime==1.17.3", MAXPOOL_CHECK_OFFLINE="1")
     assert done.code == 3
     text = " ".join((done.out + done.err).split())
     assert "has no environment with onnxruntime==1.17.3 and numpy<2" in text

@@ -269,7 +269,6 @@ def test_the_claim_holds_for_graphs_of_several_nodes(cli, tmp_path, specs, claim
 def test_a_program_in_the_language_of_a_document_claims_this_document(cli, corpus, tmp_path):
     target = program(tmp_path, wants="openvino-14")
     assert "TOLD: openvino-14" in cli("explain", corpus / "openvino.yaml:plain", "-t", target).out
-    assert cli("targets", "check", target, "--spec", "onnx-22").code in (0, 3)
 
 
 def test_a_declared_dtype_holds_for_what_must_be_refused(cli, corpus, tmp_path):
@@ -291,8 +290,6 @@ def test_targets_checks_a_kernel_by_a_document_that_it_claims(cli, kernel):
     done = cli("targets", "check", kernel(before='SPECS = ("sonnx",)'))
     assert done.code == 0, done.out
     assert "claims sonnx" in done.out
-    done = cli("targets", "check", kernel(), "--spec", "openvino-8")
-    assert "claims onnx-22, openvino-8" in done.out
 
 
 def test_fuzz_claims_the_document_that_it_draws(cli, kernel, tmp_path):
@@ -326,7 +323,7 @@ def test_known_add_binds_an_entry_to_the_kernel(cli, corpus, kernel, tmp_path):
     wrong = kernel(body="return -X[..., :1, :1]")
     record, known = tmp_path / "record.jsonl", tmp_path / "known.yaml"
     assert cli("run", corpus / "onnx.yaml", "-t", wrong, "-o", record, "-q").code == 1
-    assert cli("defects", "accept", record, "--reason", "wrong on purpose", "--known", known).code == 0
+    assert cli("defects", "accept", record, "--reason", "wrong on purpose", "-o", known).code == 0
     assert wrong in known.read_text()
     assert cli("run", corpus / "onnx.yaml", "-t", wrong, "--known", known).code == 0
     other = tmp_path / "other.py"
@@ -338,7 +335,7 @@ def test_known_add_binds_an_entry_to_the_program(cli, corpus, tmp_path):
     target = program(tmp_path)
     record, known = tmp_path / "record.jsonl", tmp_path / "known.yaml"
     assert cli("run", corpus / "onnx.yaml", "-t", target, "-o", record, "-q").code == 1
-    assert cli("defects", "accept", record, "--reason", "refuses all", "--known", known).code == 0
+    assert cli("defects", "accept", record, "--reason", "refuses all", "-o", known).code == 0
     assert cli("run", corpus / "onnx.yaml", "-t", target, "--known", known).code == 0
     assert cli("run", corpus / "onnx.yaml", "-t", f"{target} -x", "--known", known).code == 1
 

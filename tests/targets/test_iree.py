@@ -69,7 +69,7 @@ def test_an_error_of_the_compiler_is_a_refusal_and_its_death_a_crash(cli):
     [("backend=cuda", "backend must be one of llvm-cpu, vmvx, got cuda"), ("device=gpu", "unknown option device; IREE has backend")],
 )  # fmt: skip
 def test_an_option_that_there_is_not(cli, options, message):
-    done = cli("targets", f"{IREE}?{options}")
+    done = cli("targets", "list", f"{IREE}?{options}")
     assert done.code == 3
     assert message in " ".join(done.out.split())
 

@@ -55,7 +55,7 @@ def test_same_lower_is_wrong_in_the_depth_alone(cli):
     [(f"{NCNN}?precision=half", "unknown option precision; ncnn has none"), (f"{NCNN}@Vulkan", "ncnn runs on CPU only, not on Vulkan")],
 )  # fmt: skip
 def test_an_option_that_there_is_not(cli, name, message):
-    done = cli("targets", name)
+    done = cli("targets", "list", name)
     assert done.code == 3
     assert message in " ".join(done.out.split())
 

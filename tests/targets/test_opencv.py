@@ -57,7 +57,7 @@ def test_opencv_4_has_the_classic_engine_and_float32_alone(cli):
     ],
 )
 def test_a_bad_option_is_refused(cli, target, message):
-    done = cli("targets", target)
+    done = cli("targets", "list", target)
     assert done.code == 3
     # Its environment is in order.
     assert (f"cannot be started: {message}" in " ".join(done.out.split()), "damaged" in done.out) == (True, False)
@@ -65,7 +65,7 @@ def test_a_bad_option_is_refused(cli, target, message):
 
 @pytest.mark.network
 def test_a_variable_that_overrides_the_engine_is_refused(cli):
-    done = cli("targets", OPENCV, OPENCV_FORCE_DNN_ENGINE="1")
+    done = cli("targets", "list", OPENCV, OPENCV_FORCE_DNN_ENGINE="1")
     assert done.code == 3
     assert "OPENCV_FORCE_DNN_ENGINE overrides the engine; unset it" in " ".join(done.out.split())
 

@@ -58,7 +58,7 @@ def test_the_frontend_keeps_a_window_that_operator_set_22_drops(cli):
     ],
 )
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(cli, device, message):
-    process = cli("targets", f"openvino==2026.4.1@{device}")
+    process = cli("targets", "list", f"openvino==2026.4.1@{device}")
     if process.code == 0 and device[:3] in ("GPU", "NPU"):
         pytest.skip(f"this machine has a {device[:3]}")
     assert process.code == 3
@@ -75,7 +75,7 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(cli, device, 
     ],
 )
 def test_a_wrong_option_is_refused(cli, options, message):
-    process = cli("targets", f"openvino==2026.4.1?{options}")
+    process = cli("targets", "list", f"openvino==2026.4.1?{options}")
     assert process.code == 3
     assert message in process.out
 

@@ -43,7 +43,7 @@ def test_a_provider_that_is_not_built_in(provider, advice):
 @pytest.mark.runtimes
 @pytest.mark.parametrize("provider", ["CUDAExecutionProvider", "TensorrtExecutionProvider"])
 def test_the_message_of_the_loader_is_shown_where_a_library_is_missing(cli, provider):
-    process = cli("targets", f"onnxruntime-gpu==1.31.1@{provider}")
+    process = cli("targets", "list", f"onnxruntime-gpu==1.31.1@{provider}")
     if process.code == 0:
         pytest.skip("this machine has CUDA")
     assert process.code == 3

@@ -83,7 +83,7 @@ def test_a_bad_option_of_a_runtime(cli):
         ("openvino==2026.4.1?oppset=8", "unknown option oppset"),
         ("onnx-reference?x=1", "unknown option x"),
     ):
-        process = cli("targets", target)
+        process = cli("targets", "list", target)
         assert process.code == 3
         assert message in process.out
 
