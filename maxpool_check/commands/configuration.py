@@ -232,7 +232,9 @@ def command_line() -> tuple[str, ...]:
         if isinstance(parameter, click.Argument):
             arguments += values
         elif isinstance(parameter, click.Option) and parameter.is_flag:
-            named += [option] if ctx.params[parameter.name or ""] else []
+            # What is set for this process alone is no parameter.
+            is_set = ctx.params.get(parameter.name or "", parameter.type_cast_value(ctx, value))
+            named += [option] if is_set else []
         else:
             named += [word for each in values for word in (option, each)]
     if not named and not arguments:
