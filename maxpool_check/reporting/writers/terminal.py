@@ -1,12 +1,11 @@
 """Blocks on a terminal."""
 
-import contextlib
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TextIO
+from typing import Literal, TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -20,14 +19,20 @@ _NARROW = 72
 """Columns in which a table of four columns of text is unreadable: its rows are lines there."""
 
 
-@contextlib.contextmanager
-def terminal(file: TextIO, width: int, color: bool = False) -> Iterator[Console]:
-    """A console whose output is written to a file at the end, without blanks at the ends of lines.
+def write(document: Document, file: TextIO, width: int = 100, *, color: bool = False, everything: bool = False) -> None:
+    """Write a report for a terminal, without blanks at the ends of lines; with ``everything``, what is folded too.
 
-    What it prints of others is :func:`styled`.
+    The verdict is the last line but for what can be done next: there one looks first.
     """
+    verdicts = [block for block in document.head if isinstance(block, blocks.Verdict)]
     buffer = io.StringIO()
-    yield Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False)
+    console = Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False)
+    writer = _Writer(console, buffer, everything)
+    writer.write_all(block for block in document.head if block not in verdicts)
+    writer.space()
+    writer.write_all([*document.blocks, *verdicts])
+    for line in document.following:
+        console.print(f"Next: {styled(line)}", soft_wrap=True)
     # A long text is broken anywhere.
     file.write(inert.no_command("\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))))
 
@@ -35,36 +40,6 @@ def terminal(file: TextIO, width: int, color: bool = False) -> Iterator[Console]
 def styled(text: str) -> str:
     """One line of foreign text, in rich's markup."""
     return escape(inert.line(text))
-
-
-def write(document: Document, file: TextIO, width: int = 100, *, color: bool = False, everything: bool = False) -> None:
-    """Write a report for a terminal; with ``everything``, what is folded too.
-
-    The verdict is the last line but for what can be done next: there one looks first.
-    """
-    verdicts = [block for block in document.head if isinstance(block, blocks.Verdict)]
-    head = [block for block in document.head if block not in verdicts]
-    with terminal(file, width, color) as console:
-        write_blocks(console, head, everything)
-        _space(console)
-        write_blocks(console, [*document.blocks, *verdicts], everything)
-        for line in document.following:
-            console.print(f"Next: {styled(line)}", soft_wrap=True)
-
-
-def write_blocks(console: Console, all_blocks: Iterable[Block], everything: bool = False, indent: int = 0) -> None:
-    """Print blocks to a console, ``indent`` columns from the left."""
-    for block in all_blocks:
-        _Writer(console, everything, indent).write(block)
-
-
-def _space(console: Console) -> None:
-    """An empty line, unless there is one, or nothing."""
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    file.seek(max(0, file.tell() - 2))
-    if file.read() not in ("", "\n\n"):
-        console.print()
 
 
 def _marked(text: Inline) -> str:
@@ -80,10 +55,22 @@ class _Writer:
     """Prints blocks ``indent`` columns from the left; with ``everything``, what is folded too."""
 
     console: Console
+    buffer: io.StringIO
     everything: bool = False
     indent: int = 0
 
-    def _say(self, text: str, more: int = 0) -> None:
+    def write_all(self, inner: Iterable[Block]) -> None:
+        """Print blocks."""
+        for block in inner:
+            self.write(block)
+
+    def space(self) -> None:
+        """Print an empty line, unless there is one, or nothing."""
+        self.buffer.seek(max(0, self.buffer.tell() - 2))
+        if self.buffer.read() not in ("", "\n\n"):
+            self.console.print()
+
+    def _say(self, text: RenderableType, more: int = 0) -> None:
         self.console.print(Padding(text, (0, 0, 0, self.indent + more), expand=False))
 
     def _each(self, texts: Iterable[str], more: int = 0) -> None:
@@ -95,7 +82,7 @@ class _Writer:
             self.console.print(" " * (self.indent + more) + escape(inert.block(line)), soft_wrap=True)
 
     def _inner(self, inner: Iterable[Block], more: int) -> None:
-        write_blocks(self.console, inner, self.everything, self.indent + more)
+        replace(self, indent=self.indent + more).write_all(inner)
 
     def write(self, block: Block) -> None:
         """Print a block."""
@@ -103,14 +90,14 @@ class _Writer:
             case blocks.Section(title, content):
                 self._say(f"[bold]{_marked(title)}[/]")
                 self._inner(content, 2 if title else 0)
-                _space(self.console)
+                self.space()
             case blocks.Finding(_, title, badges, about, content):
                 status = replace(badges[0], text=badges[0].text.upper(), strong=True)
                 first, *others = map(_marked, (status, *badges[1:]))
                 behind = f" ({', '.join(others)})" if others else ""
                 self._say(f"{first}  [bold]{_marked(title)}[/]  {_marked(about)}{behind}")
                 self._inner(content, 2)
-                _space(self.console)
+                self.space()
             case blocks.Folded(summary, content):
                 self._say(_marked(summary))
                 self._inner(content if self.everything or block.is_open else (), 2)
@@ -121,7 +108,7 @@ class _Writer:
             case blocks.Matrix():
                 for table in block.tables(self.console.width - self.indent, "."):
                     self._table(table)
-                    _space(self.console)
+                    self.space()
             case _:
                 self._leaf(block)
 
@@ -152,31 +139,22 @@ class _Writer:
 
     def _table(self, block: blocks.Table) -> None:
         """A table, or where it does not fit into the width a line for each row, so that no number is cut off."""
-        if not block.rows:
-            return
-        widths = [
-            max((len(plain(row[column])) for row in block.rows), default=0) for column in range(len(block.headings))
-        ]
+        widths = [max(len(plain(cell)) for cell in column) for column in zip(*block.rows, strict=True)]
         texts = [width for column, width in enumerate(widths) if column not in block.right]
-        fixed = sum(max(widths[column], len(block.headings[column])) + 2 for column in block.right)
-        if fixed + sum(min(width, 16) + 2 for width in texts) > self.console.width - self.indent or (
-            self.console.width < _NARROW and len(texts) > 3
-        ):
+        fixed = sum(max(widths[column], len(block.headings[column])) + 2 for column in block.right if widths)
+        least = fixed + sum(min(width, 16) + 2 for width in texts)
+        if least > self.console.width - self.indent or (self.console.width < _NARROW and len(texts) > 3):
             for row in block.rows:
-                words = ", ".join(
-                    f"{heading} {plain(cell)}".strip() if column else plain(cell)
-                    for column, (heading, cell) in enumerate(zip(block.headings, row, strict=True))
-                    if plain(cell)
-                )
-                self.console.print(Padding(styled(words), (0, 0, 0, self.indent), expand=False))
-            return
-        table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(block.headings))
-        for number, heading in enumerate(block.headings):
-            is_number = number in block.right
-            table.add_column(
-                styled(heading), overflow="fold", justify="right" if is_number else "left", no_wrap=is_number
-            )
-        for row in block.rows:
-            table.add_row(*map(_marked, row))
-        self.console.print(Padding(table, (0, 0, 0, self.indent), expand=False))
-        _space(self.console)
+                pairs = [(heading, plain(cell)) for heading, cell in zip(block.headings, row, strict=True)]
+                words = [f"{heading} {cell}".strip() for heading, cell in pairs[1:] if cell]
+                self._say(styled(", ".join(filter(None, [pairs[0][1], *words]))))
+        elif block.rows:
+            table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(block.headings))
+            for number, heading in enumerate(block.headings):
+                is_number = number in block.right
+                justify: Literal["left", "right"] = "right" if is_number else "left"
+                table.add_column(styled(heading), overflow="fold", justify=justify, no_wrap=is_number)
+            for row in block.rows:
+                table.add_row(*map(_marked, row))
+            self._say(table)
+            self.space()
