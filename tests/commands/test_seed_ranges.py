@@ -16,8 +16,8 @@ def found(folder):
     return {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
 
 
-def fuzz(cli, folder, *arguments, cases=CASES):
-    return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments)
+def fuzz(cli, folder, *arguments, cases=CASES, **variables):
+    return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments, **variables)
 
 
 def shown(done, folder):
@@ -64,13 +64,13 @@ def test_the_installed_runtime_in_two_processes(cli, tmp_path):
 
 @pytest.mark.long
 def test_a_cluster_finds_the_same(process, kernel_target, tmp_path, cluster):
-    dask = ("--dask", cluster.scheduler_address)
+    dask = {"MAXPOOL_CHECK_DASK": cluster.scheduler_address}
     pids = [worker.pid for worker in cluster.workers.values()]
     for here, there in (("3..4", "3..4"), ("3", "3..3")):
         target = ("-t", kernel_target("keeps_the_seed"), "--seed")
         folders = tmp_path / f"here-{here}", tmp_path / f"there-{there}"
         assert shown(fuzz(process, folders[0], *target, here), folders[0]) == shown(
-            fuzz(process, folders[1], *target, there, *dask), folders[1]
+            fuzz(process, folders[1], *target, there, **dask), folders[1]
         )
         assert found(folders[1])
     assert eventually(lambda: not children(*pids))
@@ -174,8 +174,6 @@ def test_the_processes_end_with_the_command_that_started_them(begun, kernel_targ
         (["--seed", "1.."], "'1..' is neither a seed"),
         (["--seed", "x"], "'x' is neither a seed"),
         (["--seed", "5", "-j", "4"], "--seed 5 is one"),
-        (["--dask", "tcp://127.0.0.1:1"], "--seed 0 is one"),
-        (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
     ],
 )
 def test_wrong_options_of_fuzz(cli, kernel_target, tmp_path, arguments, words):
@@ -184,12 +182,17 @@ def test_wrong_options_of_fuzz(cli, kernel_target, tmp_path, arguments, words):
     assert words in done.err
 
 
+def test_a_cluster_is_for_a_range_of_seeds(cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), MAXPOOL_CHECK_DASK="tcp://127.0.0.1:1")
+    assert (done.code, "--seed 0 is one" in done.err) == (2, True)
+
+
 @pytest.mark.long
 def test_a_scheduler_that_is_not_there(process, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    done = process("fuzz", "--seed", "0..1", "--dask", address, "-o", tmp_path / "out")
+    done = process("fuzz", "--seed", "0..1", "-o", tmp_path / "out", MAXPOOL_CHECK_DASK=address)
     assert done.code == 3
     assert f"the dask scheduler {address} cannot be reached" in done.err
     assert "Traceback" not in done.err
