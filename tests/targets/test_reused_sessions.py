@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -10,6 +11,8 @@ from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.results.storage import read
 from maxpool_check.targets.worker.onnxruntime_adapter import Runtime
 from tests.conftest import untimed
+
+REUSED = "onnxruntime?sessions=reused"
 
 CASES = """\
 spec: onnx-22
@@ -59,9 +62,10 @@ def run(cli, folder, name, *words, **variables):
 
 def test_a_reused_session_has_the_same_results_and_the_record_says_so(cli, folder):
     _, usual = run(cli, folder, "usual.jsonl")
-    done, reused = run(cli, folder, "reused.jsonl", "--reuse-sessions")
+    done, reused = run(cli, folder, "reused.jsonl", "-t", REUSED)
     assert done.code == 0, done.err
-    assert untimed(reused.executions) == untimed(usual.executions) != ()
+    same = tuple(msgspec.structs.replace(each, target="onnxruntime") for each in untimed(reused.executions))
+    assert same == untimed(usual.executions) != ()
     assert "reuse_sessions" not in usual.header.targets[0].session_options
     assert reused.header.targets[0].session_options["reuse_sessions"] == "1"
 
@@ -73,7 +77,7 @@ def test_what_does_not_conform_is_executed_again_in_a_session_of_its_own(cli, fo
     site = folder / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE.replace("LOG", repr(str(log))).replace("DIES", death or "pass"))
-    done, record = run(cli, folder, "record.jsonl", "--reuse-sessions", PYTHONPATH=str(site))
+    done, record = run(cli, folder, "record.jsonl", "-t", REUSED, PYTHONPATH=str(site))
     assert log.read_text().count("wrong") >= 3
     assert {each.verdict.value for each in record.executions} == {"conforms"}
     assert done.code == 0
@@ -100,8 +104,9 @@ def test_only_requests_that_are_not_fresh_share_a_session(monkeypatch, is_fresh)
     assert len(made) == (4 if is_fresh else 2)
 
 
-def test_a_target_without_sessions_is_refused(cli, folder, kernel_target):
-    done = cli("run", folder / "same.yaml", "--reuse-sessions", "-t", kernel_target("right"), "--report", "json")
+@pytest.mark.parametrize("target", ["openvino?sessions=reused", "onnxruntime?sessions=new"])
+def test_a_target_without_sessions_is_refused(cli, folder, target):
+    done = cli("run", folder / "same.yaml", "-t", target, "--report", "json")
     (error,) = json.loads(done.out)["errors"]
     assert done.code == 2
-    assert "--reuse-sessions is for ONNX Runtime in Python; python:" in error["message"]
+    assert "sessions=reused is for ONNX Runtime in Python alone" in error["message"]
