@@ -15,7 +15,6 @@ from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.reruns import place_of
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode
-from maxpool_check.words import shortened
 
 TOO_FEW = "fewer than two releases could be tested"
 
@@ -83,13 +82,13 @@ class BisectionReport:
         tone = "bad" if self.exit_code else "known"
         every = ", one after the other" if self.linear else ""
         summary = f"{len(self.tested)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
-        about = Paragraph(f"{shortened(self.title)}. {summary}." if form is not Form.TEXT else summary)
-        skipped: list[Inline] = [f"{version} skipped: {shortened(why)}" for version, why in self.skipped.items()]
+        about = Paragraph(f"{form.cut(self.title)}. {summary}." if form is not Form.TEXT else summary)
+        skipped: list[Inline] = [f"{version} skipped: {form.cut(why)}" for version, why in self.skipped.items()]
         word = "INCOMPLETE" if self.errors else "CHANGED" if self.boundaries else "UNCHANGED"
-        head: list[Block] = [blocks.Verdict(word, shortened(result), tone) for result in self.results]
+        head: list[Block] = [blocks.Verdict(word, form.cut(result), tone) for result in self.results]
         head += [about, *([blocks.Bullets(skipped)] if skipped else [])]
         parts = [] if form is Form.TEXT else [*self._changes(form), self._releases(form)]
-        yield Document("MaxPool bisection", f"{shortened(self.case)} on {shortened(self.target)}", head, parts)
+        yield Document("MaxPool bisection", f"{form.cut(self.case)} on {form.cut(self.target)}", head, parts)
 
     def _releases(self, form: Form) -> Section:
         firsts = {boundary.first for boundary in self.boundaries}
@@ -97,7 +96,7 @@ class BisectionReport:
         for position, seen in self.tested.items():
             tone = "bad" if seen.is_fault else "good"
             changes = "changes" if position in firsts else ""
-            rows.append([Span(self.versions[position], code=True), Span(shortened(str(seen)), tone=tone), changes])
+            rows.append([Span(self.versions[position], code=True), Span(form.cut(str(seen)), tone=tone), changes])
         table = blocks.Table(["release", "result", ""], rows, label="Releases that were tested")
         place = place_of(self.case, self.origin.rpartition(":")[0])
         again = blocks.Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
@@ -111,7 +110,7 @@ class BisectionReport:
                 about: Inline = [Span(f"{label} {self.versions[position]}", strong=True), f": {seen}"]
                 if seen.is_fault or form is Form.HTML:
                     sides.append(blocks.Evidence(ExecutionView(seen.execution), about, settings=seen.is_fault))
-            yield Section(shortened(self.sentence(boundary)), sides, f"change-{number}", f"Change {number}")
+            yield Section(form.cut(self.sentence(boundary)), sides, f"change-{number}", f"Change {number}")
 
     def checks(self) -> Checks:
         """A test for each release that was tried, which fails where it shows a fault, and an alert for each change."""

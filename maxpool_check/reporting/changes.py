@@ -178,7 +178,7 @@ def _document(report: ComparisonReport, form: Form, most: int) -> Document:
     ]
     title = "; ".join(map(_name, report.comparisons)) or f"MaxPool {report.command}"
     parts = [each for comparison in report.comparisons for each in _comparison(report, comparison, form, most)]
-    return Document(f"MaxPool {report.command}", shortened(title), head, parts)
+    return Document(f"MaxPool {report.command}", form.cut(title), head, parts)
 
 
 def _name(comparison: TargetComparison) -> str:
@@ -243,7 +243,7 @@ def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iter
     bar = 1 if form is Form.HTML else None
     label = f"Changes from {_name(comparison)}"
     yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), bar, label)
-    yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
+    yield from (Paragraph(form.cut(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
         most = _IN_FULL if form is Form.TEXT and not verbose else _MOST_ROWS
@@ -278,13 +278,13 @@ def _finding(
     parts: list[Block] = [Paragraph(f"accepted: {group.accepted}")] if group.accepted is not None else []
     if in_full:
         parts += map(Paragraph, titles(group.defects, comparison))
-        case = Span(shortened(smallest.case), code=True)
-        parts.append(Paragraph([case, f" ({smallest.variant}): {shortened(smallest.title)}"]))
+        case = Span(form.cut(smallest.case), code=True)
+        parts.append(Paragraph([case, f" ({smallest.variant}): {form.cut(smallest.title)}"]))
         is_drawn = form is Form.HTML and group.change is not Change.CONFORMING_BUT_DIFFERENT
         parts += _drawn(group, comparison) if is_drawn else [blocks.Lines(details(group.smallest), "Both results")]
         parts += [_again(group, comparison)] if form is Form.HTML else []
     parts += _cases(group, form, most, in_full=in_full)
-    badges, why, amount = [Span(state, tone=tone)], shortened(group_cause(group)), plural(len(group.cases), "case")
+    badges, why, amount = [Span(state, tone=tone)], form.cut(group_cause(group)), plural(len(group.cases), "case")
     if form is Form.TEXT:
         badges.insert(0, Span(group.change.value, tone=tone))
         return blocks.Finding(f"change-{names}", why, badges, amount, parts, data)
@@ -298,7 +298,7 @@ def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> l
         return [blocks.Folded("The case" if len(cases) == 1 else f"All {words}", [blocks.Names(cases)], "cases")]
     if len(cases) == 1 and in_full:
         return []
-    names: list[Inline] = [Span(shortened(name), code=True) for name in cases[:most]]
+    names: list[Inline] = [Span(form.cut(name), code=True) for name in cases[:most]]
     names += [f"and {len(cases) - most} more"] if len(cases) > most else []
     listed = blocks.Lines(some(cases, most), "Cases") if form is Form.TEXT else blocks.Bullets(names)
     title = f"The first {most} of {words}" if len(cases) > most else f"All {words}"

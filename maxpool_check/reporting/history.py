@@ -22,7 +22,7 @@ from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
-from maxpool_check.words import plural, shortened
+from maxpool_check.words import plural
 
 _NEWEST = 8
 """How many releases a step summary shows."""
@@ -256,7 +256,7 @@ def _document(report: HistoryReport, form: Form, most: int, newest: int) -> Docu
     """The report with so many groups of changes of each step, and the newest releases."""
     shown = report.executed[-newest:] if newest else []
     headers = [release.record.header for release in shown if release.record is not None]
-    head: list[Block] = [_result(report), *(Paragraph(shortened(error), "problem") for error in report.errors)]
+    head: list[Block] = [_result(report), *(Paragraph(form.cut(error), "problem") for error in report.errors)]
     steps: list[Block] = [_step(step, form, most) for step in report.steps[-newest:]]
     changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
     parts: list[Block] = [*_numbers(report, shown, form), changes]
@@ -269,7 +269,7 @@ def _document(report: HistoryReport, form: Form, most: int, newest: int) -> Docu
         parts.append(Section("Environment of the newest", facts, "environment", "Environment"))
     left_out = f", the newest {len(shown)} of {len(report.executed)} releases" * (len(shown) < len(report.executed))
     title = report.target if form is Form.HTML else f"{report.target}: a history{left_out}"
-    return Document("MaxPool history", shortened(title), head, parts)
+    return Document("MaxPool history", form.cut(title), head, parts)
 
 
 def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:
