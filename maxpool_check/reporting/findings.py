@@ -58,11 +58,6 @@ class Finding:
         return self.executions[0]
 
     @property
-    def heading(self) -> str:
-        """The id of the known defect, or the kinds, all of which the example shows."""
-        return self.defect.id if self.defect is not None else ", ".join(self.kinds)
-
-    @property
     def example_kinds(self) -> tuple[str, ...]:
         """Those of its kinds that the example shows, in a cell, as a whole or as its cause."""
         example = self.smallest
