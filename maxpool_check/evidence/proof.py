@@ -101,7 +101,7 @@ def prove(bounds: Bounds, jobs: int, progress: Callable[[int, int], object]) -> 
         parts["one_dimension"].on_one_plane((axis,))
         tuned.axis(axis)
     counts = {name: part.counts for name, part in parts.items()} | {"two_dimensions": Counts(), "tunings": tuned.counts}
-    mismatches = [mismatch for part in (*parts.values(), tuned) for mismatch in part.mismatches]
+    mismatches = [mismatch for part in parts.values() for mismatch in part.mismatches] + tuned.mismatches
     with ProcessPoolExecutor(jobs) as pool:
         for digest, *both, found in pool.map(partial(_row, bounds=bounds), range(len(by_table))):
             digests.append(digest)
