@@ -1,16 +1,20 @@
 """A script and an issue can be written for every runtime that can be tested, of each dtype and for graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from maxpool_check.graphs.model import build, maxpool_model
 from maxpool_check.judging.judge import judge
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
 from maxpool_check.reproducing.script import write_script
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.record import TargetDescription
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
+from maxpool_check.results.record import TargetDescription, Verdict
+from maxpool_check.results.variants import OTHER_KERNELS, VARIATIONS, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import CaseRun
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import parse
@@ -73,6 +77,28 @@ def test_every_runtime_has_a_script_and_an_issue(name):
             assert script.text.rstrip() in text
             written += 1
     assert written > 6
+
+
+@pytest.mark.parametrize("variation", [None, *(each for each in VARIATIONS if each not in OTHER_KERNELS)], ids=str)
+@pytest.mark.parametrize("name", ["onnxruntime", "torch"])
+def test_two_executions_that_differ(name, variation):
+    (case,) = (case for case in shipped().cases if case.id == "edge/batches-channels:equal-batches")
+    variant = Variant(("Y",), variation)
+    shown = reproduced(case, name, None)
+    (plain,) = shown.case_run.results.values()
+    model = (
+        maxpool_model(12, dict(case.attributes), "float32", (1, *case.X.shape[1:]), ("Y",))
+        if name == "onnxruntime"
+        else b""
+    )
+    changed = replace(plain, request=replace(plain.request, outputs=("Y",), model=model))
+    others = [WITH_INDICES, Y_ONLY] if variation is None else [variant.base, variant]
+    judgements = {each: Judgement(Verdict.INCONSISTENT, (DivergenceKind.Y_DEPENDS_ON_INDICES,)) for each in others}
+    run = replace(shown.case_run, results=dict(zip(others, (plain, changed), strict=True)), judgements=judgements)
+    target = described(name)
+    script = write_script(Reproduced(run, variant, target), TargetProfile(parse(name), target), "They differ", 6.0)
+    assert "they must be the same" in script.text
+    assert len(script.text.splitlines()) <= 60
 
 
 def test_what_has_no_script_says_why():
