@@ -15,8 +15,8 @@ from maxpool_check.reporting.executions import ExecutionView
 class Span:
     """A piece of text on one line.
 
-    ``tone`` is ``good``, ``bad``, ``known``, ``dim`` or a severity; ``href`` is a relative address, an anchor of the same page, or an
-    address of the web, and stands in HTML and Markdown alone.
+    ``tone`` is ``good``, ``bad``, ``known``, ``dim``, ``small`` for a line of its own, or what a page shows as a badge, such as a severity.
+    ``href`` is a relative address, an anchor of the same page, or an address of the web, and stands in HTML and Markdown alone.
     """
 
     text: str
