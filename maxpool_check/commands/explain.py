@@ -51,6 +51,7 @@ def command(
       maxpool-check explain ORT-PAD-FOLDED
     """
     from maxpool_check.commands import case_files, model_cases
+    from maxpool_check.reporting.reruns import place_of
 
     if word is None or ":" not in word:
         model_cases.refuse_without_node(Path(word or ""))
@@ -73,7 +74,9 @@ def command(
         _print(_drawn(case, runs, cell, everything=verbose > 0))
         for (run, _), target in zip(runs, named, strict=True):
             if run.diverging and target.outputs is None:
-                options.echo(f"\nNext: {shlex.join(_reproduction(run, target, claims))}")
+                words = ["repro", place_of(case.id, str(case.origin.path)), "-t", run.target]
+                words += [*(("--spec", case.spec) if claims else ()), "-o", "repro"]
+                options.echo(f"\nNext: {shlex.join(['maxpool-check', *words])}")
     failed = any(judgement.verdict == "error" for run, _ in runs for judgement in run.judgements.values())
     return options.Incomplete.exit_code if failed else 0
 
@@ -181,21 +184,3 @@ def _cell(text: str, case: "Case") -> tuple[int, ...]:
         first = ",".join("0" * len(oracle.shape))
         raise click.UsageError(f"--at {text}: Y has the shape {list(oracle.shape)}, its first cell is {first}")
     return at
-
-
-def _reproduction(run: "CaseRun", target: "TargetName", claims: tuple[str, ...]) -> list[str]:
-    """The command line that writes a reproduction."""
-    from maxpool_check.reporting.reruns import place_of
-
-    case = run.case
-    claimed = ["--spec", case.spec] if claims else []
-    return [
-        "maxpool-check",
-        "repro",
-        place_of(case.id, str(case.origin.path)),
-        "-t",
-        run.target,
-        *claimed,
-        "-o",
-        "repro",
-    ]

@@ -42,7 +42,7 @@ def test_a_function_has_no_version_and_no_provider(cli, small, kernel_target, re
 
 def test_of_a_program_what_it_says_is_shown_and_nothing_else(cli, small, record):
     for name, about in (("says_its_name", "acme 2.1"), ("says_nothing", "no version named")):
-        done = cli("run", small, "-t", misbehaving(name), "-k", "small:ordinary", "-o", record)
+        done = cli("run", small, "-t", misbehaving(name), "-k", "small:ordinary", "-o", record, COLUMNS="400")
         assert done.out.splitlines()[0] == f"{misbehaving(name)}  {about}"
         (target,) = header(record)["targets"]
         assert (target["provider"], target["python"]) == ("", "-")
