@@ -43,8 +43,9 @@ def command() -> None:
 @command.command("list", short_help="List cases, or the parts of the corpus.")
 @options.paths
 @options.selected
+@options.spec
 @options.as_json
-def list_(paths: Sequence[Path], selected: tuple[str, ...], as_json: bool) -> int:
+def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...], as_json: bool) -> int:
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     Without a PATH and a selection, the parts of the corpus that comes with the tool are listed, with the number of their cases.
@@ -57,10 +58,10 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], as_json: bool) -> in
     """
     from maxpool_check.commands.case_files import CaseFiles
 
-    files = CaseFiles(paths, selected)
+    files = CaseFiles(paths, selected, spec)
     corpus = files.read()
     is_named = click.get_current_context().get_parameter_source("paths") is not ParameterSource.DEFAULT
-    if not (is_named or selected):
+    if not (is_named or selected or spec):
         return _list_parts(corpus.cases, as_json)
     cases = files.select(corpus)
     if as_json:

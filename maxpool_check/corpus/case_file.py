@@ -280,7 +280,7 @@ def checked_output(case: Case, most_cells: int) -> np.dtype:
             plane = math.prod(case.resolved.output_sizes)
             cells = max(plane, plane * math.prod(case.entering.shape[:2]))
             if cells > most_cells:
-                message = f"Y would have {cells} cells; the limit is {most_cells} (raise it with --max-cells)"
+                message = f"Y would have {cells} cells; the limit is {most_cells} (MAXPOOL_CHECK_MAX_CELLS raises it)"
                 raise BadValue(message, "attributes")
         return case.check_exact()
     except Inexact as error:

@@ -216,7 +216,7 @@ def _check_size(shape: Sequence[int], most_cells: int) -> None:
     # numpy refuses huge sizes even where another size is 0.
     cells = math.prod(size for size in shape if size)
     if cells > most_cells:
-        remedy = f"the limit is {most_cells} (raise it with --max-cells)"
+        remedy = f"the limit is {most_cells} (MAXPOOL_CHECK_MAX_CELLS raises it)"
         raise BadValue(f"a tensor of shape {list(shape)} has {cells} cells; {remedy}", "shape")
 
 

@@ -109,7 +109,7 @@ def test_every_value_has_a_type_that_completes_it():
             ), f"{name}: {parameter}"
 
 
-UNKNOWABLE = {"author", "config", "dask", "issue", "reason", "reviewer", "title", "versions"}
+UNKNOWABLE = {"at", "author", "config", "dask", "issue", "reason", "reviewer", "title", "versions"}
 """The parameters whose values nobody can know."""
 
 

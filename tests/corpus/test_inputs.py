@@ -139,7 +139,7 @@ def test_fill_arange_and_set():
         ({"data": [0]}, "missing 'dtype'", ()),
         ({"dtype": "int8", "fill": 0}, "needs a 'shape'", ()),
         ({"dtype": "int8", "data": [1, 2], "shape": [3]}, "the data has the shape", ("shape",)),
-        ({"dtype": "int8", "shape": [10**6, 10**6], "fill": 0}, "--max-cells", ("shape",)),
+        ({"dtype": "int8", "shape": [10**6, 10**6], "fill": 0}, "MAXPOOL_CHECK_MAX_CELLS", ("shape",)),
         ({"dtype": "uint8", "shape": [300], "arange": {}}, "does not fit", ("arange",)),
         ({"dtype": "int8", "shape": [300], "random": {"seed": 1, "values": "distinct"}}, "only 256", ("random",)),
         ({"dtype": "int8", "shape": [2], "fill": 0, "set": [{"at": [2], "to": 0}]}, "not a cell", ("set", 0, "at")),
@@ -176,7 +176,7 @@ def test_npy_files_that_are_refused(tmp_path):
     assert "not a .npy file" in str(mistake(corpus, npy="pickled.npy"))
     assert "not a .npy file" in str(mistake(corpus, npy="text.npy"))
     assert "no tensor of" in str(mistake(corpus, npy="complex.npy"))
-    assert "--max-cells" in str(mistake(corpus, npy="large.npy"))
+    assert "MAXPOOL_CHECK_MAX_CELLS" in str(mistake(corpus, npy="large.npy"))
 
 
 def test_the_stream_is_splitmix64():

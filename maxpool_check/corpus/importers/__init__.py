@@ -102,7 +102,7 @@ def make_case(
     if any(values is not None and values.ndim == 0 for values in (X, expect.Y, expect.Indices)):
         raise LeftOut("a tensor without axes")
     if X.size > most_cells:
-        raise Broken(f"X has {X.size} cells; the limit is {most_cells} (raise it with --max-cells)")
+        raise Broken(f"X has {X.size} cells; the limit is {most_cells} (MAXPOOL_CHECK_MAX_CELLS raises it)")
     built = Case(
         id=f"{group}{spec}:{_id_text(name)}", spec=spec, X=Recipe.of(X), attributes=attributes, outputs=tuple(outputs),
         policies=document.policies, title=title, tags=tuple(map(_id_text, tags)),
