@@ -106,6 +106,10 @@ class Configuration:
             found |= level
         if "path" in names and (paths := self.entries.get(("", "paths"))) and len(paths.value) == 1:
             found.setdefault("path", Entry(paths.value[0], paths.where))
+        single = {str(each.name) for each in parameters if not _is_many(each)}
+        for name, entry in found.items():
+            if name in single and isinstance(entry.value, list) and len(entry.value) == 1:
+                found[name] = Entry(entry.value[0], entry.where)
         return found
 
     def _variable(self, name: str) -> Entry:
@@ -198,6 +202,8 @@ def parameters_of(section: str) -> dict[str, click.Parameter]:
         every = {**parameters_of("gate"), **parameters_of("run"), **options.settings()}
         return {name: each for name, each in every.items() if name in SHARED} | {"color": cli.params[1]}
     found = [each for path, leaf in leaves() if path[0].partition(" ")[0] == section for each in leaf.params]
+    # Of two of one name, the one that takes several values decides: that of gate, and not the one of gate accept.
+    found.sort(key=_is_many)
     return {str(each.name): each for each in found if isinstance(each, click.Option) or each.name == "paths"}
 
 
@@ -256,7 +262,8 @@ def described() -> str:
     for path, leaf in leaves():
         section = path[0].partition(" ")[0]
         for name, entry in configuration.of(path, leaf.params).items():
-            is_own = configuration.entries.get((section, name)) is entry
+            own = configuration.entries.get((section, name))
+            is_own = own is not None and own.where == entry.where
             rows[f"{section}.{_key(name)}" if is_own else _key(name)] = (_text(entry.value), entry.where)
             for parameter in (each for each in leaf.params if each.name == name):
                 try:
