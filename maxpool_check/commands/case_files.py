@@ -69,6 +69,8 @@ class CaseFiles:
         if expected is not None and (found := differences(expected, corpus)):
             whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
             again = f"to lock this one: {shlex.join(['maxpool-check', 'cases', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
+            if not corpus.whole:
+                again = "name the whole corpus of the lock, and choose cases from it with -k"
             raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
         return corpus
 

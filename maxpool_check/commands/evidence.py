@@ -39,6 +39,8 @@ _bundle = click.argument("bundle", type=options.FILE, metavar="BUNDLE")
 def command() -> None:
     """Build a bundle of evidence that verifies itself, sign it, verify it, and compare two; trace clauses to cases and results.
 
+    Bundles need more packages: pip install 'maxpool-check[evidence]'.
+
     \b
     Examples:
       maxpool-check evidence build record.jsonl -o evidence.tar

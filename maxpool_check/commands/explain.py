@@ -123,7 +123,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
     names = [*(kind.value for kind in DivergenceKind), *known, *SPECIFICATIONS, *clauses()]
     raise click.UsageError(
         f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "
-        "'maxpool-check explain' lists the kinds"
+        "'maxpool-check explain' lists the kinds, 'maxpool-check docs verdicts' has verdicts, severities and decisions"
     )
 
 

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from maxpool_check.commands import options
 from maxpool_check.commands.options import written_by
 from maxpool_check.files import RECORD_SUFFIXES
+from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from datetime import date
@@ -47,7 +48,6 @@ class StoredBase(NamedTuple):
     def read(self) -> "tuple[Record, str]":
         """The record, and the name of its target. Raises ``click.UsageError``."""
         from maxpool_check.specifications.specification import nearest
-        from maxpool_check.words import plural
 
         record = options.read_record(self.path)
         names = [target.name for target in record.header.targets]
@@ -253,9 +253,9 @@ def _run(
         if missing := [f"{target} was not tested" for target in targets if str(target) not in tested]:
             problems = record.footer.errors or missing
             return _show([], shown, verbose, problems=problems, undecided=ExitCode.INCOMPLETE)
-        if claimed and not files.specs and len(cases) < len(files.select(corpus, [ALL])):
-            words = f"documents: {', '.join(claimed)}, which the targets claim; --spec all runs the others, too"
-            options.echo(words, err=True)
+        if claimed and not files.specs and (others := len(files.select(corpus, [ALL])) - len(cases)):
+            words = f"left out: {plural(others, 'case')} of documents that no target claims; they claim {', '.join(claimed)}"
+            options.echo(f"{words}; --spec all runs all", err=True)
         compared = [*((record, str(each)) for each in bases), *stored]
         return _show(list(_comparisons(compared, record, head, policy, files, cases)), shown, verbose)
 

@@ -46,7 +46,7 @@ _MOST_BYTES = 50 * 2**20
     help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
 @click.option(
-    "--cases", is_flag=True, help="Show known defects in full, and list the cases of each (text and Markdown)."
+    "-v", "--cases", is_flag=True, help="Show known defects in full, and list the cases of each (text and Markdown)."
 )
 def command(
     records: tuple[Path, ...], reports: tuple[tuple[str, Path], ...], output: Path | None, histories: tuple[Path, ...],

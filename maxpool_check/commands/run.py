@@ -46,7 +46,8 @@ def command(
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
 
-    PATH is a case file or a folder of case files. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad
+    PATH is a case file, a folder of case files, or a part of the corpus that comes with the tool, such as corpus:edge, which
+    'maxpool-check cases list' names; without it, the whole corpus. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad
     file, 3 could not complete, 4 nothing was compared, 130 interrupted.
 
     Of a target outputs:FILE, the outputs were made elsewhere, such as on a board: 'maxpool-check docs kernel' shows the file.
