@@ -336,7 +336,6 @@ def accept(
     from maxpool_check.comparing.gate import compare_targets
     from maxpool_check.comparing.transitions import Incomparable
     from maxpool_check.specifications.specification import nearest
-    from maxpool_check.words import plural
 
     for name, words in (("--author", author), ("--reason", reason)):
         if not words.strip():
