@@ -41,7 +41,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize(
-    ("docs", "schema-name", "document"), DOCUMENTS, ids=lambda value: value if type(value) is str else ""
+    ("schema", "name", "document"), DOCUMENTS, ids=lambda value: value if type(value) is str else ""
 )
 def test_each_file_is_what_its_system_reads(schema, name, document):
     rules = get_builtin_schema(f"vendor.{schema}")

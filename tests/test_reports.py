@@ -231,7 +231,7 @@ def test_appended_cases_need_no_new_report(cli, appended):
 
 def test_report_names_the_cases_that_a_record_does_not_hold(cli, appended, tmp_path):
     path = appended / "edge/neg-inf.yaml"
-    done = cli("report", RECORDS[0], "-o", tmp_path / "report.txt", "--corpus", path)
+    done = cli("report", RECORDS[0], "--report", f"text={tmp_path / 'report.txt'}", "--corpus", path)
     missing = corpus_difference(record_at(RECORDS[0]), collect([path]).cases)["not in the record"]
     assert "edge/neg-inf:first-plane-float16-appended" in missing
     assert done.code == 0

@@ -152,7 +152,7 @@ WAYS = ["missing", "length", "end", "refused", "tail", "inside", "time", "time b
 @pytest.mark.parametrize("way", WAYS)
 def test_a_model_that_the_target_cannot_run_is_incomplete(way, cli, tmp_path):
     path, why = unloadable(way, tmp_path)
-    done = cli("model", path, "-t", "onnxruntime", "--timeout", "1", COLUMNS="160")
+    done = cli("model", path, "-t", "onnxruntime", MAXPOOL_CHECK_TIMEOUT="1", COLUMNS="160")
     first, last = done.out.partition("\nonnxruntime: ")[0], done.out.splitlines()[-1]
     assert done.code == 3
     assert why in " ".join(first.split())

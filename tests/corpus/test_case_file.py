@@ -393,8 +393,8 @@ def test_a_case_that_the_document_excludes_must_expect_the_refusal(corpus, cli, 
     (case,) = collect([folder]).cases
     (problem,) = contradictions(case)
     assert f"if that is intended, write expect: {{refuse: {reason}}}" in problem.message
-    for command in ("lint", "run"):
-        done = cli(command, folder)
+    for command in (("cases", "lint"), ("run",)):
+        done = cli(*command, folder)
         assert (done.code, problem.message in done.err) == (2, True)
     (case,) = collect([corpus(CASE.replace(*changed) + f"    expect: {{refuse: {reason}}}\n")]).cases
     assert contradictions(case) == []

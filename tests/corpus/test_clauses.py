@@ -115,8 +115,8 @@ def test_clauses_that_a_case_cannot_cover_are_mistakes_of_its_file(cli, tmp_path
         "spec: sonnx\ncases:\n- {id: one$clause, covers: " + covers + ", matrix: {clause: [NOT-A-CLAUSE]},\n"
         "  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}}\n"
     )
-    for name in ("lint", "run"):
-        done = cli(name, tmp_path / "own.yaml")
+    for name in (("cases", "lint"), ("run",)):
+        done = cli(*name, tmp_path / "own.yaml")
         assert done.code == 2
         assert f"own.yaml:{where}: {message}" in done.err, done.err
 

@@ -70,11 +70,10 @@ def test_the_machine_and_the_variables_that_matter_are_there_and_no_secret(insta
     assert header.machine.features
 
 
-def test_editions_policies_and_the_agreement_of_the_references(installed):
+def test_editions_and_policies(installed):
     _, header, _ = installed
     assert header.editions.keys() == header.profile.keys() == {"onnx-22"}
     assert header.editions["onnx-22"].name == edition_name("onnx-22")
-    assert (header.references.compared, header.references.agreed) == (1, 1)
 
 
 def test_reports_show_it_and_keep_paths_to_themselves(installed):
@@ -85,7 +84,6 @@ def test_reports_show_it_and_keep_paths_to_themselves(installed):
         assert header.tool_files.sha256 in words
         assert "OMP_NUM_THREADS=1" in words.replace("\\", "")
         assert "LD_LIBRARY_PATH (set)" in words.replace("\\", "")
-        assert "agree on 1 of 1 case" in words
         assert all(digest in words for digest in runtime.libraries.values())
     assert "/nowhere" not in done.out
 

@@ -221,6 +221,6 @@ def test_a_reproduction_runs_with_the_package_beside_it(tmp_path):
 
 
 def test_the_defects_of_the_native_build_are_listed_for_its_javascript_builds():
-    shown = {each["id"] for each in command("defects", "onnxruntime-web", "--json").json["defects"]}
+    shown = {each["id"] for each in command("defects", "list", "onnxruntime-web", "--json").json["defects"]}
     assert {"ORT-SAME-DILATION", "ORTWEB-SHAPE-MERGE"} <= shown
     assert "ORT-LOWEST-BLOCKED" not in shown

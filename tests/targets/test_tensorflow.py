@@ -65,7 +65,7 @@ def test_litert_has_a_mistake_in_each_of_its_kernels(cli):
     ],
 )
 def test_a_bad_option_of_litert(cli, target, message):
-    done = cli("targets", target)
+    done = cli("targets", "list", target)
     assert done.code == 3
     assert (f"cannot be started: {message}" in done.out, "damaged" in done.out) == (True, False)
 
