@@ -18,7 +18,7 @@ def test_the_same_cases_give_the_same_bytes(process, cli, small, tmp_path, form)
         folder = tmp_path / f"{'deep/' * number}{number}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         paths = [small, "corpus:contexts/inside", "corpus:edge/nan"]
-        done = process("export", form, *paths, "-o", folder, PYTHONHASHSEED=str(number))
+        done = process("cases", "export", form, *paths, "-o", folder, PYTHONHASHSEED=str(number))
         assert done.code == 0
     assert tree(tmp_path / "deep/1") == tree(tmp_path / "deep/deep/2")
     # A file alone has the same tests.
