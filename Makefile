@@ -84,7 +84,7 @@ types:
 
 corpus:
 	$(TESTS_BIN)/maxpool-check cases lint cases/
-	$(TESTS_BIN)/maxpool-check evidence trace cases/ --fail-uncovered -o build/trace.txt
+	$(TESTS_BIN)/maxpool-check evidence trace cases/ --fail-uncovered --report text=build/trace.txt > /dev/null
 
 format: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/ruff format .
