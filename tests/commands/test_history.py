@@ -62,4 +62,4 @@ def test_an_interrupted_history_shows_what_was_tested(begun, tmp_path):
     assert "Traceback" not in err
     for text in (out, report.read_text()):
         assert "1.28.0" in text
-        assert "1.31.1: interrupted" in text
+        assert "1.31.1 was skipped: interrupted" in text
