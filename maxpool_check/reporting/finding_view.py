@@ -87,8 +87,8 @@ class FindingView:
         """The title of the defect, or what the kinds mean."""
         return self._cut(self.finding.title, 240)
 
-    def block(self) -> blocks.Finding:
-        """All of it."""
+    def block(self, *, is_brief: bool = False) -> blocks.Finding:
+        """All of it; ``is_brief``: the notes alone instead of why it happens."""
         finding, example = self.finding, self.finding.smallest
         severity = Span(finding.severity.value, tone=finding.severity.value)
         status = Span(
@@ -107,7 +107,8 @@ class FindingView:
             "example": example.case,
             "name": self.name,
         }
-        content = [*self._about(), *self._example(), *self._references(), *self._repeat(), *self._cases()]
+        about = map(Paragraph, self.notes) if is_brief else self._about()
+        content = [*about, *self._example(), *self._references(), *self._repeat(), *self._cases()]
         return blocks.Finding(
             self.anchor, title, [status, severity], [f"{amount} on ", Span(finding.target, code=True)], content, data
         )

@@ -190,7 +190,7 @@ class _View:
 
     def _block(self, view: FindingView, is_line: bool) -> Block:
         """A finding, or its title alone."""
-        block, finding = view.block(), view.finding
+        block, finding = view.block(is_brief=self.is_brief), view.finding
         if self.detail is not Detail.TERMINAL:
             return block
         nodes = {node_of(case) for case in finding.cases}

@@ -142,7 +142,7 @@ class _Writer:
         widths = [max(len(plain(cell)) for cell in column) for column in zip(*block.rows, strict=True)]
         texts = [width for column, width in enumerate(widths) if column not in block.right]
         fixed = sum(max(widths[column], len(block.headings[column])) + 2 for column in block.right if widths)
-        least = fixed + sum(min(width, 16) + 2 for width in texts)
+        least = fixed + sum(min(width, 9) + 2 for width in texts)
         if least > self.console.width - self.indent or (self.console.width < _NARROW and len(texts) > 3):
             for row in block.rows:
                 pairs = [(heading, plain(cell)) for heading, cell in zip(block.headings, row, strict=True)]
