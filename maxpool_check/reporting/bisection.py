@@ -97,7 +97,7 @@ class BisectionReport:
             tone = "bad" if seen.is_fault else "good"
             changes = "changes" if position in firsts else ""
             rows.append([Span(self.versions[position], code=True), Span(form.cut(str(seen)), tone=tone), changes])
-        table = blocks.Table(["release", "result", ""], rows, label="Releases that were tested")
+        table = blocks.Table(["release", "result", "change"], rows, label="Releases that were tested")
         place = place_of(self.case, self.origin.rpartition(":")[0])
         again = blocks.Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
         return Section("Releases that were tested", [table, *([again] if form is Form.HTML else [])], "releases")

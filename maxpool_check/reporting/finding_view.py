@@ -18,7 +18,7 @@ from maxpool_check.reporting.writers import markdown
 from maxpool_check.results.record import Execution, RunHeader, TargetDescription
 from maxpool_check.words import plural, shortened
 
-MOST_ROWS = 1000
+MOST_ROWS = 900
 """The most cases of a finding that a page lists in rows; the number of all is always there."""
 
 _BRIEF = 300

@@ -140,8 +140,8 @@ def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
     (tmp_path / "hanging").mkdir()
     (tmp_path / "kernel.py").write_text(HANGING.format(kernels=str(KERNELS.parent), folder=str(tmp_path / "hanging")))
     process = begun(
-        "fuzz", "-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2", "--timeout", "300",
-        "-o", tmp_path / "found",
+        "fuzz", "-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2",
+        "-o", tmp_path / "found", MAXPOOL_CHECK_TIMEOUT="300",
     )  # fmt: skip
     assert eventually(lambda: len(list((tmp_path / "hanging").iterdir())) == 2)
     started = below(process)

@@ -35,10 +35,10 @@ def test_options_are_refused(cli, monkeypatch, tmp_path):
         ("tinygrad==0.14.0?device=GPU", "device must be one of CPU, PYTHON, got GPU"),
         ("tinygrad==0.14.0?devise=CPU", "unknown option devise; tinygrad has device"),
     ):
-        process = cli("targets", target)
+        process = cli("targets", "list", target)
         assert (process.code, message in process.out) == (3, True)
     monkeypatch.setenv("CC", str(tmp_path / "no-such-clang"))
-    process = cli("targets", "tinygrad==0.14.0")
+    process = cli("targets", "list", "tinygrad==0.14.0")
     assert process.code == 3
     assert "which is not installed; install it (Debian: apt-get install clang), or use ?device=PYTHON" in process.out
 
