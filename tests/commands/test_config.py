@@ -113,6 +113,16 @@ def test_the_section_the_environment_and_the_command_line_win_in_this_order(proj
     assert [words[number + 1] for number, word in enumerate(words) if word == "--timeout"] == ["5"]
 
 
+def test_a_base_of_one_word_is_that_of_gate_which_takes_several(project):
+    configure(project, '[gate]\nbase = "onnxruntime==1.24.4"\n')
+    done = command("docs", "config", cwd=project)
+    assert done.code == 0, done.err
+    assert re.search(
+        r"^gate\.base +onnxruntime==1\.24\.4 +maxpool-check\.toml:2: \[gate\] base$", done.out, re.MULTILINE
+    )
+    assert not re.search(r"^base ", done.out, re.MULTILINE)
+
+
 def test_the_nearest_configuration_holds_and_a_project_of_others_is_passed_by(project):
     configure(project, "timeout = 1\n")
     (project / "below/pyproject.toml").write_text('[project]\ndependencies = ["maxpool-check"]\n')
