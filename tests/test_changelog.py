@@ -7,7 +7,7 @@ from maxpool_check.targets.protocol import MOST_TEXT
 from tests.conftest import ROOT
 from tests.reporting import test_memory
 
-MEASURED = test_memory.test_two_records_of_40000_executions_are_compared_in_less_than_400_megabytes.__name__
+MEASURED = test_memory.test_two_records_of_40000_executions_are_compared_in_less_than_200_megabytes.__name__
 FIGURE = re.compile(r"(?<![\w.-])(?:\d[\d,]* [kM]i?B|\d{3,}|\d+,\d{3})(?![\w.])")
 
 

@@ -1,7 +1,7 @@
 """Whether an upgrade may pass: which changes block it, what they have in common, and SAFE, REVIEW or BLOCK."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from maxpool_check.comparing.acceptance import AcceptedChange, unused
-from maxpool_check.comparing.transitions import BLOCKING, UNOBSERVABLE, Change, Transition, transitions
+from maxpool_check.comparing.transitions import BLOCKING, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
 from maxpool_check.results.record import FAULTS, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
@@ -51,21 +51,31 @@ class GatePolicy:
         return replace(transition, blocks=accepted is None, accepted=accepted)
 
 
-@dataclass(frozen=True)
+@dataclass
 class TransitionGroup:
-    """Transitions of one change between the same known defects, or between the same kinds, those of small cases first.
+    """Transitions of one change between the same known defects, or between the same kinds; of all but one, the name of the case.
 
     ``defects`` are the ids before and after; None where no known defect expects the executions. All of them block, or none; all
-    are accepted by the same author for the same reason, or none.
+    are accepted by the same author for the same reason, or none. ``sizes`` has the size of each case, ``rank`` that of the worst
+    severity.
     """
 
-    transitions: Sequence[Transition]
-    defects: tuple[str | None, str | None] = (None, None)
+    smallest: Transition
+    defects: tuple[str | None, ...] = (None, None)
+    kinds: tuple[tuple[str, ...], ...] = ((), ())
+    sizes: dict[str, int] = field(default_factory=dict)
+    rank: int = len(Severity)
 
-    @property
-    def smallest(self) -> Transition:
-        """The transition to look at."""
-        return self.transitions[0]
+    def add(self, transition: Transition) -> None:
+        """Count a transition like the others."""
+        execution = transition.execution
+        if _size(transition) < _size(self.smallest):
+            self.smallest = transition
+        self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
+        self.kinds = tuple(tuple(sorted({*old, *new})) for old, new in zip(self.kinds, transition.kinds, strict=True))
+        worst = transition.new if transition.new is not None and transition.new.kinds else transition.old
+        if worst is not None and worst.kinds:
+            self.rank = min(self.rank, worst_severity([worst]).rank)
 
     @property
     def change(self) -> Change:
@@ -82,16 +92,14 @@ class TransitionGroup:
         """What the user has accepted."""
         return self.smallest.accepted
 
-    @cached_property
+    @property
     def cases(self) -> list[str]:
         """The cases, once each, the smallest first."""
-        return list(dict.fromkeys(each.execution.case for each in self.transitions))
+        return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
 
-    @cached_property
-    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The kinds before and after."""
-        before, after = zip(*(each.kinds for each in self.transitions), strict=True)
-        return tuple(sorted({*sum(before, ())})), tuple(sorted({*sum(after, ())}))
+
+def _size(transition: Transition) -> tuple[int, str]:
+    return transition.execution.size, transition.execution.case
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
     """
     counts, blocking, accepted = (Counter[Change]() for _ in range(3))
     used: dict[AcceptedChange, None] = {}
-    alike: dict[tuple[Any, ...], list[Transition]] = {}
+    alike: dict[tuple[Any, ...], TransitionGroup] = {}
     wrong_in_both = 0
     for each in changes:
         counts[each.change] += 1
@@ -130,21 +138,15 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
         is_wrong_in_both = each.change is Change.SAME and each.execution.verdict in FAULTS
         wrong_in_both += is_wrong_in_both
         if each.change not in UNOBSERVABLE or is_wrong_in_both:
-            causes = ((side.known or side.kinds) if side is not None else () for side in (each.old, each.new))
-            alike.setdefault((each.change, each.blocks, str(each.accepted or ""), *causes), []).append(each)
+            causes = [(side.known or side.kinds) if side is not None else () for side in (each.old, each.new)]
+            defects = tuple(cause if isinstance(cause, str) else None for cause in causes)
+            key = (each.change, each.blocks, str(each.accepted or ""), *causes)
+            alike.setdefault(key, TransitionGroup(each, defects)).add(each)
     order = list(Change)
-
-    def rank(group: TransitionGroup) -> tuple[Any, ...]:
-        sides = (each.new if each.new and each.new.kinds else each.old for each in group.transitions)
-        severity = min((worst_severity([each]).rank for each in sides if each and each.kinds), default=len(Severity))
-        return not group.blocks, order.index(group.change), severity, -len(group.cases), group.kinds
-
-    groups = []
-    for (*_, old, new), pairs in alike.items():
-        pairs.sort(key=lambda each: (each.execution.size, each.execution.case))
-        before, after = (each if isinstance(each, str) else None for each in (old, new))
-        groups.append(TransitionGroup(pairs, (before, after)))
-    groups.sort(key=rank)
+    groups = sorted(
+        alike.values(),
+        key=lambda group: (not group.blocks, order.index(group.change), group.rank, -len(group.sizes), group.kinds),
+    )
     changed = [group for group in groups if group.change is not Change.SAME]
     all_counts = {change: counts[change] for change in Change}
     return ChangeSummary(all_counts, +blocking, accepted, wrong_in_both, changed, groups[len(changed) :], used)
@@ -197,18 +199,24 @@ def decide(summary: ChangeSummary) -> GateResult:
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``policy`` has decided which ``transitions`` block. ``errors`` say why it is incomplete; ``left_out`` names the cases that
-    could not be compared. ``defects`` are the known defects of both targets by id, ``headers`` those of both records.
+    ``policy`` decides which of the ``unassessed`` transitions block. ``errors`` say why it is incomplete;
+    ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets by id, ``headers``
+    those of both records.
     """
 
     old: TargetDescription
     new: TargetDescription
     headers: tuple[RunHeader, RunHeader]
-    transitions: Sequence[Transition]
+    unassessed: Iterable[Transition]
     policy: GatePolicy = field(default_factory=GatePolicy)
     errors: Sequence[str] = ()
     left_out: Sequence[str] = ()
     defects: Mapping[str, KnownEntry] = field(default_factory=dict)
+
+    @property
+    def transitions(self) -> Iterator[Transition]:
+        """The transitions with whether they block."""
+        return (self.policy.assessed(each, self.new) for each in self.unassessed)
 
     @cached_property
     def summary(self) -> ChangeSummary:
@@ -223,7 +231,7 @@ class TargetComparison:
     @cached_property
     def unused(self) -> list[str]:
         """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
-        cases = {each.execution.case for each in self.transitions}
+        cases = {each.execution.case for each in self.unassessed} if self.policy.accepted else ()
         return unused(self.policy.accepted, self.summary.used, self.new, cases, self.policy.today)
 
     @property
@@ -276,12 +284,12 @@ def compare_targets(
     intersection: bool = False,
     cases: Container[str] | None = None,
 ) -> TargetComparison:
-    """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
+    """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :class:`Transitions`."""
     policy = policy or GatePolicy()
-    pairing = transitions(old, new, names, intersection=intersection, cases=cases)
+    transitions = Transitions(old, new, names, intersection=intersection, cases=cases)
     errors: list[str] = []
     entries: list[KnownEntry] = []
-    for label, record, name, failed in zip(("old", "new"), (old, new), names, pairing.failed, strict=True):
+    for label, record, name, failed in zip(("old", "new"), (old, new), names, transitions.failed, strict=True):
         entries += record.footer.known if record.footer is not None else ()
         if record.footer is None:
             errors.append(f"the {label} record is incomplete: its run did not end")
@@ -295,9 +303,9 @@ def compare_targets(
         before,
         after,
         headers=(old.header, new.header),
-        transitions=[policy.assessed(each, after) for each in pairing.transitions],
+        unassessed=transitions,
         policy=policy,
         errors=errors,
-        left_out=pairing.left_out,
+        left_out=transitions.left_out,
         defects={entry.id: entry for entry in entries},
     )

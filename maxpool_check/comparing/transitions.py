@@ -1,9 +1,12 @@
 """The change of every execution from one record to another: a closed list, decided in one place."""
 
-from collections.abc import Container, Mapping
+import sys
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -86,73 +89,66 @@ class Transition:
         return (self.old.kinds if self.old else (), self.new.kinds if self.new else ())
 
 
-class Pairing(NamedTuple):
-    """The executions of two targets, case by case.
+class Transitions(Iterable[Transition]):
+    """The executions of two targets, case by case; each iteration reads both records again, and holds few executions at once.
 
-    ``left_out`` are the cases that cannot be compared; ``failed`` says of either target whether an execution on it failed in a
-    way that says nothing about it.
+    The variants of a case follow each other; of an execution that a record holds twice, the first counts. Raises
+    :class:`Incomparable` if a case differs between the records or its document is interpreted differently, unless such cases are
+    ``left_out``: with ``intersection``. ``cases`` are those to compare. ``failed`` says of either target whether an execution on it
+    failed in a way that says nothing about it.
     """
 
-    transitions: list[Transition]
-    left_out: list[str]
-    failed: tuple[bool, bool]
+    def __init__(
+        self,
+        old: Record,
+        new: Record,
+        names: tuple[str, str],
+        *,
+        intersection: bool = False,
+        cases: Container[str] | None = None,
+    ) -> None:
+        self._sides, self._cases = ((old, names[0]), (new, names[1])), cases
+        self._numbers, failed, before, after = Counter[str](), [False, False], dict[str, str](), dict[str, str]()
+        different: dict[str, str] = {}
+        for side, digests in enumerate((before, after)):
+            for each in self._executions(side):
+                self._numbers[each.case] += 1
+                failed[side] |= each.verdict is Verdict.ERROR
+                digest = digests.setdefault(each.case, sys.intern(each.case_sha256))
+                profiles = [record.header.profile.get(each.spec) for record in (old, new)]
+                if before.get(each.case, digest) != digest:
+                    different[each.case] = f"{each.case} is not the same case in both"
+                elif each.case in before and profiles[0] != profiles[1]:
+                    different[each.case] = f"{each.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+        self.failed, self.left_out = (failed[0], failed[1]), [case for case in after if case in different]
+        reasons = list(dict.fromkeys(different[case] for case in self.left_out))
+        if reasons and not intersection:
+            more = [f"{len(reasons) - 3} more"] if len(reasons) > 3 else []
+            raise Incomparable("; ".join([*reasons[:3], *more]))
+
+    def __iter__(self) -> Iterator[Transition]:
+        remaining, left_out = self._numbers.copy(), set(self.left_out)
+        waiting: dict[str, tuple[dict[str, Execution], dict[str, Execution]]] = {}
+        # Case by case of both, so that few wait where the records have the same order.
+        sides = ((list(group) for _, group in groupby(self._executions(side), _case)) for side in (0, 1))
+        for both in zip_longest(*sides, fillvalue=()):
+            for side, each in ((side, each) for side, executions in enumerate(both) for each in executions):
+                waiting.setdefault(each.case, ({}, {}))[side].setdefault(each.variant, each)
+                remaining[each.case] -= 1
+                if not remaining[each.case]:
+                    before, after = waiting.pop(each.case)
+                    for variant in dict.fromkeys([*before, *after]) if each.case not in left_out else ():
+                        was, now = before.get(variant), after.get(variant)
+                        yield Transition(change(was, now), was, now)
+
+    def _executions(self, side: int) -> Iterator[Execution]:
+        record, name = self._sides[side]
+        every = (each for each in record.executions if each.target == name)
+        return every if self._cases is None else (each for each in every if each.case in (self._cases or ()))
 
 
-def transitions(
-    old: Record, new: Record, names: tuple[str, str], *, intersection: bool = False, cases: Container[str] | None = None
-) -> Pairing:
-    """Every execution of either target, or of some cases on them; the variants of a case follow each other.
-
-    Of an execution that a record holds twice, the first counts. Raises :class:`Incomparable` if a case differs between the
-    records or its document is interpreted differently; ``intersection`` leaves out such cases.
-    """
-    before, after = _by_case(old, names[0], cases), _by_case(new, names[1], cases)
-    reasons = {
-        case: reason
-        for case, variants in after.items()
-        for variant, execution in variants.items()
-        if (other := before.get(case, {}).get(variant)) and (reason := _difference(old, new, other, execution))
-    }
-    if reasons and not intersection:
-        different = list(dict.fromkeys(reasons.values()))
-        more = [f"{len(different) - 3} more"] if len(different) > 3 else []
-        raise Incomparable("; ".join([*different[:3], *more]))
-    changes = [
-        Transition(change(was, now), was, now)
-        for case in dict.fromkeys([*before, *after])
-        if case not in reasons
-        for was, now in _pairs(before.get(case, {}), after.get(case, {}))
-    ]
-    was_failed, is_failed = (
-        any(each.verdict == Verdict.ERROR for variants in side.values() for each in variants.values())
-        for side in (before, after)
-    )
-    return Pairing(changes, list(reasons), (was_failed, is_failed))
-
-
-def _by_case(record: Record, target: str, cases: Container[str] | None) -> dict[str, dict[str, Execution]]:
-    """The executions on a target by case and variant."""
-    found: dict[str, dict[str, Execution]] = {}
-    for execution in record.executions:
-        if execution.target == target and (cases is None or execution.case in cases):
-            found.setdefault(execution.case, {}).setdefault(execution.variant, execution)
-    return found
-
-
-def _pairs(
-    before: Mapping[str, Execution], after: Mapping[str, Execution]
-) -> list[tuple[Execution | None, Execution | None]]:
-    return [(before.get(variant), after.get(variant)) for variant in dict.fromkeys([*before, *after])]
-
-
-def _difference(old: Record, new: Record, before: Execution, after: Execution) -> str:
-    """Why two executions of a case cannot be compared; empty if they can."""
-    if before.case_sha256 != after.case_sha256:
-        return f"{after.case} is not the same case in both"
-    profiles = [record.header.profile.get(after.spec) for record in (old, new)]
-    if profiles[0] != profiles[1]:
-        return f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
-    return ""
+def _case(execution: Execution) -> str:
+    return execution.case
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:

@@ -86,8 +86,9 @@ def upgrade(
 ) -> Upgrade:
     """Compare two targets of a record of models. ``strict``: changes on special values alone count as well."""
     whole = compare_targets(record, record, (base, head))
-    counted = [each for each in whole.transitions if strict or not is_special(each.execution.case)]
-    others = [each for each in whole.transitions if not strict and is_special(each.execution.case)]
+    transitions = list(whole.transitions)
+    counted = [each for each in transitions if strict or not is_special(each.execution.case)]
+    others = [each for each in transitions if not strict and is_special(each.execution.case)]
     decisions, special = {}, {}
     for name in nodes:
         changes = [each for each in counted if node_of(each.execution.case) == name]
@@ -96,7 +97,7 @@ def upgrade(
         changes = [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
         if changes:
             special[name] = changes
-    return Upgrade(base, head, replace(whole, transitions=counted), decisions, special, outputs)
+    return Upgrade(base, head, replace(whole, unassessed=counted), decisions, special, outputs)
 
 
 def output_differences(

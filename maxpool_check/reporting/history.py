@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.gate import ChangeSummary, summarize
-from maxpool_check.comparing.transitions import UNOBSERVABLE, transitions
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
@@ -137,7 +137,7 @@ class HistoryReport:
         steps = []
         for (old, before), (new, after) in itertools.pairwise(records):
             names = (before.header.targets[0].name, after.header.targets[0].name)
-            steps.append(Step(old, new, summarize(transitions(before, after, names).transitions)))
+            steps.append(Step(old, new, summarize(Transitions(before, after, names))))
         return steps
 
     @cached_property

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxpool_check.comparing.gate import Decision, GatePolicy, decide, summarize
-from maxpool_check.comparing.transitions import Change, Incomparable, change, paired, transitions
+from maxpool_check.comparing.transitions import Change, Incomparable, Transitions, change, paired
 from maxpool_check.results.outputs import packed
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
@@ -151,7 +151,7 @@ def test_the_cells_of_a_wrong_result_decide(old, new, expected):
 def test_variants_are_compared_one_by_one():
     old = record(RIGHT, execution("conforms", A, variant="indices"))
     new = record(WRONG, execution("conforms", B, variant="indices"))
-    assert [each.change.value for each in transitions(old, new, ("t", "t")).transitions] == [
+    assert [each.change.value for each in Transitions(old, new, ("t", "t"))] == [
         "regressed",
         "conforming-but-different",
     ]
@@ -177,12 +177,12 @@ def test_records_in_any_order_are_paired_by_case_and_variant(old, new):
         return dict(reversed(pairs))
 
     before, after = first(old), first(new)
-    changes = transitions(record(*old), record(*new), ("t", "t")).transitions
+    changes = Transitions(record(*old), record(*new), ("t", "t"))
     expected = {key: (before.get(key), after.get(key)) for key in before | after}
     for _ in range(2):
         pairs = [((each.execution.case, each.execution.variant), (each.old, each.new)) for each in changes]
         assert dict(pairs) == expected
-        assert len(pairs) == len(expected) == len(changes)
+        assert len(pairs) == len(expected)
         # The variants of a case follow each other.
         cases = [case for (case, _), _ in pairs]
         assert len(list(groupby(cases))) == len(set(cases))
@@ -191,13 +191,13 @@ def test_records_in_any_order_are_paired_by_case_and_variant(old, new):
 def test_a_case_that_is_not_the_same_cannot_be_compared():
     old, new = record(RIGHT, execution(case="x:b")), record(RIGHT, execution(case="x:b", sha="2"))
     with pytest.raises(Incomparable, match="x:b is not the same case in both"):
-        transitions(old, new, ("t", "t"))
-    assert [each.execution.case for each in transitions(old, new, ("t", "t"), intersection=True).transitions] == ["x:a"]
+        Transitions(old, new, ("t", "t"))
+    assert [each.execution.case for each in Transitions(old, new, ("t", "t"), intersection=True)] == ["x:a"]
 
 
 def test_a_document_interpreted_differently_cannot_be_compared():
     with pytest.raises(Incomparable, match="onnx-22 is interpreted differently"):
-        transitions(record(RIGHT), record(RIGHT, profile={"nan": "propagates"}), ("t", "t"))
+        Transitions(record(RIGHT), record(RIGHT, profile={"nan": "propagates"}), ("t", "t"))
 
 
 def test_targets_are_paired_by_name_unless_there_is_one_or_they_are_named():
@@ -221,7 +221,7 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
         execution("conforms", B, case="x:c"),
         execution(case="x:d"),
     )
-    result = summarize(transitions(old, new, ("t", "t")).transitions).groups
+    result = summarize(Transitions(old, new, ("t", "t"))).groups
     assert [(group.change.value, group.cases) for group in result] == [
         ("regressed", ["x:b", "x:a"]), ("fixed", ["x:d"]), ("conforming-but-different", ["x:c"]),
     ]  # fmt: skip
@@ -244,7 +244,7 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
 def test_the_decision_of_a_gate(pairs, line):
     old = record(*[renamed(old, number) for number, (old, _) in enumerate(pairs) if old])
     new = record(*[renamed(new, number) for number, (_, new) in enumerate(pairs) if new])
-    assert str(decided(transitions(old, new, ("t", "t")).transitions)) == line
+    assert str(decided(Transitions(old, new, ("t", "t")))) == line
 
 
 def decided(changes, policy=None):
@@ -256,9 +256,6 @@ def renamed(original, number):
 
 
 def test_the_changes_that_block_can_be_chosen():
-    changes = transitions(record(WRONG), record(RIGHT), ("t", "t")).transitions
+    changes = Transitions(record(WRONG), record(RIGHT), ("t", "t"))
     assert decided(changes, GatePolicy([Change.FIXED])).decision is Decision.BLOCK
-    assert (
-        decided(transitions(record(RIGHT), record(WRONG), ("t", "t")).transitions, GatePolicy([])).decision
-        is Decision.REVIEW
-    )
+    assert decided(Transitions(record(RIGHT), record(WRONG), ("t", "t")), GatePolicy([])).decision is Decision.REVIEW

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, transitions
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transitions
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.evidence.bundling.contents import Contents, names_with
 from maxpool_check.evidence.bundling.record_check import Verification
@@ -106,7 +106,7 @@ def _results(old: Contents, new: Contents) -> Iterator[str]:
         (was, old_target), (now, new_target) = before[label], after[label]
         title = " -> ".join(dict.fromkeys((old_target.name, new_target.name)))
         # Cases that have changed are among the cases.
-        found = transitions(was, now, (old_target.name, new_target.name), intersection=True).transitions
+        found = list(Transitions(was, now, (old_target.name, new_target.name), intersection=True))
         counts = Counter(each.change for each in found)
         observable = [each for each in Change if each not in UNOBSERVABLE and counts[each]]
         if observable:
@@ -197,7 +197,7 @@ def _compare(member: str, record: Record, again: Record, target: TargetDescripti
         own = sum(execution.target == target.name for execution in record.executions)
         sentence = f"returned the same in {plural(own, 'execution')} by verdict and digest."
         with verification.check(f"{target.name}, run again, {sentence}", member):
-            for each in transitions(record, again, (target.name, actual.name)).transitions:
+            for each in Transitions(record, again, (target.name, actual.name)):
                 if each.change in UNOBSERVABLE:
                     continue
                 verdicts = [str(side.verdict) if side is not None else "none" for side in (each.old, each.new)]
