@@ -29,33 +29,19 @@ __all__ = [
     "Refused",
     "Results",
     "Verdict",
-    "__version__",
-    "case",
-    "judge",
-    "maxpool",
-    "read_cases",
-    "run",
 ]
+__all__ += ["__version__", "case", "judge", "maxpool", "read_cases", "run"]
 
-_HOME = {
-    "Case": "corpus.case",
-    "CorpusError": "corpus.problems",
-    "Execution": "results.record",
-    "IllTyped": "specifications.specification",
-    "Judgement": "judging.verdicts",
-    "Pooled": "reference.pooling",
-    "Reason": "specifications.specification",
-    "Refused": "specifications.specification",
-    "Verdict": "results.record",
-    "maxpool": "specifications.maxpool",
-}
+_HOMES = ("specifications.maxpool", "specifications.specification", "corpus.problems", "library")
+"""Where the public names are found, beside what the last one uses itself."""
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: the command line's --help must not wait for numpy.
-    if name not in __all__:
-        raise AttributeError(f"module 'maxpool_check' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"maxpool_check.{_HOME.get(name, 'library')}"), name)
+    for home in _HOMES if name in __all__ else ():
+        if name in vars(module := importlib.import_module(f"maxpool_check.{home}")):
+            return vars(module)[name]
+    raise AttributeError(f"module 'maxpool_check' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

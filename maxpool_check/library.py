@@ -3,7 +3,7 @@
 import errno
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,13 +21,13 @@ from maxpool_check.reference.pooling import Pooled
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import record_of
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant, parse_variants
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, parse_variants
 from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.run import run as run_plan
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.specifications.maxpool import document_of, plain_attributes, policies_of, tensor_of
 from maxpool_check.specifications.specification import Reason, Refused, nearest
-from maxpool_check.targets.name import TargetName, claiming, parse
+from maxpool_check.targets.name import claiming, parse
 from maxpool_check.words import plural
 
 MOST_SECONDS = 10**6
@@ -55,8 +55,15 @@ def case(
     expectation than the document's, and for an unknown document or policy; ``TypeError`` for other arguments of a wrong type.
     """
     document, tensor = document_of(spec), tensor_of(X)
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"name is {_shown(name)}; it takes a text, such as 'stride-2'")
+    _check(isinstance(name, str) and name, f"name is {_shown(name)}; it takes a text, such as 'stride-2'")
+    refusal, reasons = None, [reason.value for reason in Reason]
+    if expect is not None:
+        is_refusal = isinstance(expect, Mapping) and list(expect) == ["refuse"]
+        _check(is_refusal, f"expect is {_shown(expect)}; it takes {{'refuse': REASON}}, or None")
+        hint = nearest(str(expect["refuse"]), reasons)
+        message = f"expect has the unknown reason {expect['refuse']!r}{hint}; there are {', '.join(reasons)}"
+        _check(expect["refuse"] in reasons, message, ValueError)
+        refusal = Refusal(Reason(expect["refuse"]))
     made = Case(
         id=f"library:{name}",
         spec=document.name,
@@ -64,7 +71,7 @@ def case(
         attributes=plain_attributes(attributes, document, tensor.ndim),
         outputs=("Y", "Indices") if document.indices else ("Y",),
         policies=policies_of(document, policies),
-        expect=None if expect is None else _refusal(expect),
+        expect=refusal,
     )
     if expect is None and isinstance(made.resolved, Refused):
         raise made.resolved
@@ -73,37 +80,23 @@ def case(
     return made
 
 
-def _refusal(expect: object) -> Refusal:
-    """The refusal that a case expects."""
-    reasons = [reason.value for reason in Reason]
-    if not isinstance(expect, Mapping) or list(expect) != ["refuse"]:
-        raise TypeError(f"expect is {_shown(expect)}; it takes {{'refuse': REASON}}, or None")
-    if expect["refuse"] not in reasons:
-        hint = nearest(str(expect["refuse"]), reasons)
-        raise ValueError(f"expect has the unknown reason {expect['refuse']!r}{hint}; there are {', '.join(reasons)}")
-    return Refusal(Reason(expect["refuse"]))
-
-
 def read_cases(*paths: str | PathLike[str]) -> list[Case]:
     """The cases of case files, or of folders of them; ``"corpus"`` is the one that comes with the tool, ``"corpus:onnx"`` a part.
 
     Raises :class:`CorpusError` with all mistakes in the files,
     ``FileNotFoundError`` for a path that does not exist.
     """
-    if not paths:
-        raise TypeError("read_cases takes the path of a case file or of a folder, or several")
+    _check(paths, "read_cases takes the path of a case file or of a folder, or several")
     return list(_read(paths).cases)
 
 
-def _read(paths: Iterable[object]) -> Corpus:
-    files = []
+def _read(paths: Iterable[Any]) -> Corpus:
     for path in paths:
-        if not isinstance(path, (str, PathLike)):
-            raise TypeError(f"{_shown(path)} is no path; paths are separate arguments, each a text or a pathlib.Path")
-        files.append(Path(path))
-        if not is_shipped(files[-1]) and not files[-1].exists():
+        message = f"{_shown(path)} is no path; paths are separate arguments, each a text or a pathlib.Path"
+        _check(isinstance(path, (str, PathLike)), message)
+        if not is_shipped(Path(path)) and not Path(path).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return collect(files)
+    return collect([Path(path) for path in paths])
 
 
 def judge(
@@ -122,90 +115,61 @@ def judge(
     ``error``); it also has the ``kinds`` of divergence, a ``message``, and the first wrong ``cells`` with their windows.
     Raises ``TypeError`` or ``ValueError`` for outputs of another form.
     """
-    if not isinstance(judged_case, Case):
-        raise TypeError(
-            f"the first argument is {_shown(judged_case)}; it takes a Case, made by case() or read_cases(): judge(case, outputs)"
-        )
-    variant, outcome = _outcome(judged_case, outputs)
+    wrong = f"the first argument is {_shown(judged_case)}; it takes a Case, made by case() or read_cases()"
+    _check(isinstance(judged_case, Case), f"{wrong}: judge(case, outputs)")
+    outcome: Outcome
+    if isinstance(outputs, BaseException):
+        status, variant = type(outputs).__name__, WITH_INDICES if "Indices" in judged_case.outputs else Y_ONLY
+        is_mistake = isinstance(outputs, _PROGRAMMING_ERRORS)
+        outcome = Failed(f"{status}: {outputs}") if is_mistake else RefusedByTarget(status, str(outputs))
+    else:
+        arrays = _arrays(outputs, ("Y", "Indices") if judged_case.specification.indices else ("Y",))
+        variant, outcome = WITH_INDICES if "Indices" in arrays else Y_ONLY, Returned(arrays)
     return judge_outcomes(judged_case.oracle(), {variant: outcome})[variant]
 
 
-def _outcome(judged_case: Case, outputs: Any) -> tuple[Variant, Outcome]:
-    """What the kernel has done, and the variant that it has done it in."""
-    if isinstance(outputs, BaseException):
-        variant = WITH_INDICES if "Indices" in judged_case.outputs else Y_ONLY
-        status = type(outputs).__name__
-        if isinstance(outputs, _PROGRAMMING_ERRORS):
-            return variant, Failed(f"{status}: {outputs}")
-        return variant, RefusedByTarget(status, str(outputs))
-    named = _by_name(outputs)
-    known = ("Y", "Indices") if judged_case.specification.indices else ("Y",)
+def _arrays(outputs: Any, known: Sequence[str]) -> dict[str, np.ndarray]:
+    """The outputs of a kernel by name, of those that are ``known``, in each of the forms that the judge takes."""
+    wrong, forms = f"outputs is {_shown(outputs)}; it takes (Y, Indices) or Y, or what the kernel raised", (tuple, list)
+    if isinstance(outputs, Pooled):
+        wrong = "outputs is a Pooled, which has Y and Indices; it takes (pooled.Y, pooled.Indices)"
+    elif isinstance(outputs, type) and issubclass(outputs, BaseException):
+        wrong = f"outputs is the class {outputs.__name__}; it takes the exception itself: {outputs.__name__}(...)"
+    elif outputs is None or hasattr(outputs, "__array__"):
+        outputs = {"Y": outputs}
+    elif isinstance(outputs, forms):
+        count = f"the function returned {plural(len(outputs), 'value')}; expected (Y, Indices) or Y"
+        _check(len(outputs) in (1, 2), count, ValueError)
+        outputs = dict(zip(("Y", "Indices"), outputs, strict=False))
+    _check(isinstance(outputs, Mapping) and outputs, wrong)
     arrays = {}
-    for name, value in named.items():
-        if name not in known:
-            has = f"there are {', '.join(known)}" if len(known) > 1 else "the document has Y only"
-            raise ValueError(f"unknown output {name!r}; {has}")
-        if value is None:
-            hint = "did the function return?" if name == "Y" else "leave it out if the kernel returns Y only"
-            raise ValueError(f"{name} is None: {hint}")
+    for name, value in outputs.items():
+        has = f"there are {', '.join(known)}" if len(known) > 1 else "the document has Y only"
+        _check(name in known, f"unknown output {name!r}; {has}", ValueError)
+        hint = "did the function return?" if name == "Y" else "leave it out if the kernel returns Y only"
+        _check(value is not None, f"{name} is None: {hint}", ValueError)
         try:
             arrays[name] = np.asarray(value)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} is no array: {error}") from error
-    return WITH_INDICES if "Indices" in arrays else Y_ONLY, Returned(arrays)
-
-
-def _by_name(outputs: Any) -> Mapping[Any, Any]:
-    forms = "(Y, Indices) or Y"
-    if isinstance(outputs, Mapping) and outputs:
-        return outputs
-    if outputs is None:
-        return {"Y": None}
-    if isinstance(outputs, Pooled):
-        raise TypeError("outputs is a Pooled, which has Y and Indices; it takes (pooled.Y, pooled.Indices)")
-    if isinstance(outputs, type) and issubclass(outputs, BaseException):
-        raise TypeError(
-            f"outputs is the class {outputs.__name__}; it takes the exception itself: {outputs.__name__}(...)"
-        )
-    if hasattr(outputs, "__array__"):
-        return {"Y": outputs}
-    if not isinstance(outputs, (tuple, list)):
-        raise TypeError(f"outputs is {_shown(outputs)}; it takes {forms}, or what the kernel raised")
-    if len(outputs) not in (1, 2):
-        raise ValueError(f"the function returned {plural(len(outputs), 'value')}; expected {forms}")
-    return dict(zip(("Y", "Indices"), outputs, strict=False))
+    return arrays
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """The results of a run. ``record`` has all of it: the header, the executions and the footer."""
+    """The results of a run. ``record`` has all of it: the header, the executions and the footer.
+
+    ``executions`` are all, in the order of the cases, each with its verdict; ``unexpected`` those that fail the run: none also
+    if no target started. ``targets`` are those that started; ``errors`` say why others did not, or were given up. ``exit_code``
+    is what the command line would exit with.
+    """
 
     record: Record
-
-    @property
-    def executions(self) -> list[Execution]:
-        """Every execution, in the order of the cases, with its verdict."""
-        return list(self.record.executions)
-
-    @property
-    def unexpected(self) -> list[Execution]:
-        """The executions that fail the run. Empty also if no target started: see ``errors`` and ``exit_code``."""
-        return [execution for execution in self.record.executions if execution.unexpected]
-
-    @property
-    def targets(self) -> tuple[TargetDescription, ...]:
-        """The targets that started."""
-        return self.record.header.targets
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        """Why other targets did not start, or were given up."""
-        return self.record.footer.errors if self.record.footer else ()
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """What the command line would exit with."""
-        return ExitCode(self.record.footer.exit_code) if self.record.footer else ExitCode.INCOMPLETE
+    executions: list[Execution]
+    unexpected: list[Execution]
+    targets: tuple[TargetDescription, ...]
+    errors: tuple[str, ...]
+    exit_code: ExitCode
 
     def __repr__(self) -> str:
         verdicts = Counter(execution.verdict for execution in self.record.executions)
@@ -234,63 +198,62 @@ def run(
     Raises ``ValueError`` or ``TypeError`` for an argument that cannot be used, :class:`CorpusError` for mistakes in case
     files. A target that cannot be started is one of the ``errors`` of the results, and its ``exit_code`` is not 0.
     """
-    corpus = _corpus(cases)
-    names = claiming(_targets(targets), [specs] if isinstance(specs, str) else specs)
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MOST_SECONDS:
-        raise ValueError(f"timeout is {_shown(timeout)}; it takes a number of seconds above 0, up to {MOST_SECONDS}")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ValueError(f"jobs is {_shown(jobs)}; it takes a number of processes, at least 1")
-    selected = _variants(variants)
-    lines: list[Any] = []
-    plan = RunPlan(corpus, corpus.cases, names, seconds=float(timeout), jobs=jobs, variants=selected)
+    names = [targets] if isinstance(targets, str) or not isinstance(targets, Iterable) else list(targets)
+    for text in names:
+        hint = "; use 'python:FILE.py:NAME' for a function" if callable(text) else ""
+        takes = f"it takes names, such as 'onnxruntime==1.23.2'{hint}"
+        _check(isinstance(text, str), f"targets has {_shown(text)}; {takes}")
+    _check(names, "targets is empty; it takes names, such as 'onnxruntime'", ValueError)
+    _check(len(set(names)) == len(names), f"targets names one twice: {', '.join(map(str, names))}", ValueError)
+    chosen = [variants] if isinstance(variants, str) or not isinstance(variants, Iterable) else list(variants)
+    takes = "it takes names, such as 'default,twice' or ['default', 'twice']"
+    _check(chosen and all(isinstance(name, str) for name in chosen), f"variants is {_shown(variants)}; {takes}")
+    takes = f"it takes a number of seconds above 0, up to {MOST_SECONDS}"
+    _check(
+        _is_number(timeout, float) and 0 < timeout <= MOST_SECONDS, f"timeout is {_shown(timeout)}; {takes}", ValueError
+    )
+    takes = "it takes a number of processes, at least 1"
+    _check(_is_number(jobs, int) and jobs >= 1, f"jobs is {_shown(jobs)}; {takes}", ValueError)
+    corpus, lines = _corpus(cases), list[Any]()
+    plan = RunPlan(
+        corpus, corpus.cases, claiming(map(parse, names), [specs] if isinstance(specs, str) else specs),
+        seconds=float(timeout), jobs=jobs, variants=parse_variants(",".join(chosen)),
+    )  # fmt: skip
     run_plan(plan, lines.append)
-    return Results(record_of(lines))
+    record = record_of(lines)
+    executions, footer = list(record.executions), record.footer
+    unexpected = [execution for execution in executions if execution.unexpected]
+    exit_code = ExitCode(footer.exit_code) if footer else ExitCode.INCOMPLETE
+    return Results(record, executions, unexpected, record.header.targets, footer.errors if footer else (), exit_code)
 
 
 def _corpus(cases: Any) -> Corpus:
     if isinstance(cases, (str, PathLike)):
         return _read([cases])
-    if isinstance(cases, Case):
-        cases = [cases]
-    if not isinstance(cases, Iterable):
-        raise TypeError(f"cases is {_shown(cases)}; it takes a list of cases, one case, or a path")
-    listed = tuple(cases)
+    listed = [cases] if isinstance(cases, Case) else cases
+    takes = "it takes a list of cases, one case, or a path"
+    _check(isinstance(listed, Iterable), f"cases is {_shown(cases)}; {takes}")
+    listed = tuple(listed)
     for entry in listed:
-        if not isinstance(entry, Case):
-            raise TypeError(f"cases contains {_shown(entry)}; it takes cases, made by case() or read_cases()")
-    name, times = next(iter(Counter(entry.id for entry in listed).most_common(1)), ("", 1))
-    if times > 1:
-        raise ValueError(f"{times} cases are called '{name}'; give each its own name: case(X, name=...)")
+        takes = "it takes cases, made by case() or read_cases()"
+        _check(isinstance(entry, Case), f"cases contains {_shown(entry)}; {takes}")
+    for name, times in Counter(entry.id for entry in listed).items():
+        message = f"{times} cases are called '{name}'; give each its own name: case(X, name=...)"
+        _check(times == 1, message, ValueError)
     return Corpus(listed, (), False)
 
 
-def _targets(targets: Any) -> list[TargetName]:
-    texts = [targets] if isinstance(targets, str) or not isinstance(targets, Iterable) else list(targets)
-    for text in texts:
-        if not isinstance(text, str):
-            hint = "; use 'python:FILE.py:NAME' for a function" if callable(text) else ""
-            raise TypeError(f"targets has {_shown(text)}; it takes names, such as 'onnxruntime==1.23.2'{hint}")
-    names = [parse(text) for text in texts]
-    if not names:
-        raise ValueError("targets is empty; it takes names, such as 'onnxruntime'")
-    if len(set(texts)) < len(texts):
-        raise ValueError(f"targets names one twice: {', '.join(texts)}")
-    return names
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, (int, kind)) and not isinstance(value, bool)
 
 
-def _variants(variants: Any) -> Collection[Variant]:
-    names = [variants] if isinstance(variants, str) or not isinstance(variants, Iterable) else list(variants)
-    if not names or not all(isinstance(name, str) for name in names):
-        example = "'default,twice' or ['default', 'twice']"
-        raise TypeError(f"variants is {_shown(variants)}; it takes names, such as {example}")
-    return parse_variants(",".join(names))
+def _check(is_right: object, message: str, error: type[Exception] = TypeError) -> None:
+    if not is_right:
+        raise error(message)
 
 
 def _shown(value: object) -> str:
     """A wrong argument in a message: itself if it is short, else its type."""
     text = repr(value)
-    return (
-        text
-        if len(text) <= 40 and "\n" not in text and not isinstance(value, np.ndarray)
-        else f"a {type(value).__name__}"
-    )
+    is_short = len(text) <= 40 and "\n" not in text and not isinstance(value, np.ndarray)
+    return text if is_short else f"a {type(value).__name__}"

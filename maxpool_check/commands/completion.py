@@ -12,8 +12,6 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from maxpool_check.cache_folder import cache_folder
-
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = _PACKAGE / "corpus_data"
 _ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent / "cases"
@@ -128,7 +126,7 @@ def _versions(ctx: click.Context, incomplete: str) -> list[str]:
 
 def _known(runtime: str) -> list[str]:
     """The versions of a runtime that have an environment in the cache."""
-    runtimes, folder = _of("targets.runtimes").RUNTIMES, Path(cache_folder(), "environments")
+    runtimes, folder = _of("targets.runtimes").RUNTIMES, _of("targets.cache").cache()
     names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
     found = [match for name in names if not name.endswith(".lock") and (match := _ENVIRONMENT.match(name))]
     return [match[2] for match in found if runtime in runtimes and match[1] == runtimes[runtime].distribution]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from maxpool_check.cache_folder import cache_folder
+import platformdirs
 
 _PARTIAL = ".partial"
 """How the name of a folder ends that is being filled: renamed when complete, so that what is interrupted leaves nothing else."""
@@ -33,8 +33,9 @@ class NoSuchRelease(CannotMake):
 
 
 def cache() -> Path:
-    """The folder that holds the environments."""
-    return Path(cache_folder(), "environments")
+    """The folder that holds the environments, in that of the user's cache; ``MAXPOOL_CHECK_CACHE`` is another one."""
+    folder = os.environ.get("MAXPOOL_CHECK_CACHE") or platformdirs.user_cache_dir("maxpool-check")
+    return Path(folder, "environments").absolute()
 
 
 def made(final: Path, mark: Path, fill: Callable[[Path], None]) -> Path:

@@ -12,7 +12,6 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from maxpool_check.cache_folder import cache_folder as folder_of_cache
 from maxpool_check.targets.environments import cache
 from tests.commands.test_help import COMMANDS
 from tests.conftest import SMALL, command, environment
@@ -113,27 +112,13 @@ UNKNOWABLE = {"at", "author", "config", "dask", "issue", "reason", "reviewer", "
 """The parameters whose values nobody can know."""
 
 
-def test_the_folder_of_the_cache_is_that_of_environments(monkeypatch, tmp_path):
-    assert folder_of_cache() == str(cache().parent)
+def test_the_folder_of_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("MAXPOOL_CHECK_CACHE", "here")
-    assert folder_of_cache() == str(cache().parent)
+    assert cache() == Path.cwd() / "here/environments"
     monkeypatch.delenv("MAXPOOL_CHECK_CACHE")
     for variable in (str(tmp_path), ""):
         monkeypatch.setenv("XDG_CACHE_HOME", variable)
-        assert folder_of_cache() == platformdirs.user_cache_dir("maxpool-check") == str(cache().parent)
-
-
-def test_without_a_home_the_folder_of_the_cache_is_in_that_of_the_user_database(monkeypatch):
-    monkeypatch.delenv("MAXPOOL_CHECK_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("HOME")
-    expected = platformdirs.user_cache_dir("maxpool-check")
-    assert folder_of_cache() == expected
-    monkeypatch.setenv("HOME", "")
-    assert folder_of_cache() == expected
-    # A user of a container may have no entry.
-    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
-    assert folder_of_cache() == "/nonexistent/.cache/maxpool-check"
+        assert cache() == Path(platformdirs.user_cache_dir("maxpool-check"), "environments")
 
 
 SHELLS = {
