@@ -152,17 +152,7 @@ def pages(tmp_path_factory):
     known = read(ROOT / "reports/jax-0.10.2.jsonl.xz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))
     write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
-    for name in (
-        "index",
-        "search",
-        "runs/golden",
-        "runs/hostile",
-        "kinds/index",
-        "clauses/index",
-        "cases/index",
-        "docs/index",
-        "docs/verdicts",
-    ):
+    for name in ("index", "search", "runs/golden", "runs/hostile", "kinds/index", "clauses/index", "cases/index"):
         paths[f"site-{name.replace('/', '-')}"] = folder / f"site/{name}.html"
     for part in ("cases", "kinds", "runtimes", "defects", "clauses"):
         paths[f"site-{part}"] = next(
@@ -195,7 +185,6 @@ ALL = (
     "run", "corpus", "hostile", "model", "compare", "history", "bisect", "evidence", "trace", "site-index", "site-search",
     "site-runs-golden",
     "site-kinds-index", "site-cases", "site-kinds", "site-runtimes", "site-defects", "site-clauses",
-    "site-docs-index", "site-docs-verdicts",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import counts
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription
+from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, TargetDescription
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Collected:
                     if each.target in runs:
                         table.setdefault(topic, {}).setdefault(runs[each.target], []).append(each)
 
-    @property
+    @cached_property
     def runtimes(self) -> dict[str, list[Run]]:
         """The runs by runtime, the distribution that it is installed from, those of the newest version last."""
 
@@ -92,6 +92,12 @@ class Collected:
         for run in sorted(self.runs, key=order):
             result[run.target.distribution].append(run)
         return dict(result)
+
+    @cached_property
+    def entries(self) -> dict[str, KnownEntry]:
+        """The known defects that a run shows, each as the newest of these has it."""
+        newest = {name: list(shown.values())[-1].defect for name, shown in self.defects.items()}
+        return {name: entry for name, entry in newest.items() if entry is not None}
 
     @property
     def documents(self) -> list[str]:

@@ -3,24 +3,24 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
-from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.matrix import cell, worst
 from maxpool_check.reporting.run_view import for_page
 from maxpool_check.reporting.site.collected import Collected, History
-from maxpool_check.reporting.site.documentation import documentation
-from maxpool_check.reporting.site.pages import SCHEMA, TONES, Page, address, below, data, pages, part
+from maxpool_check.reporting.site.pages import SCHEMA, Page, address, below, data, pages, part
 from maxpool_check.reporting.writers import html
 from maxpool_check.results.record import Record
 
+_TONES = {"conform": "good", "wrong": "bad", "crashed": "bad", "refused": "known", "inconsistent": "known"}
+"""The tones of the words of a matrix; others are dim."""
+
 _ENTRIES = (
-    "badges", "cases", "clauses", "defects", "docs", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
+    "badges", "cases", "clauses", "defects", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
     "search.html", "search.js", "style.css",
 )  # fmt: skip
 """The files and folders at the top of a site; whatever else lies beside them is not the site's."""
@@ -74,25 +74,22 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
     """Write all of it to a new folder; the number of its pages."""
     for name in ("style.css", "search.js"):
         (folder / name).write_text(html.asset(name), encoding="utf-8")
-    described = {*collected.defects, *(kind.value for kind in DESCRIPTIONS)}
-    search = Page("search.html", "search", Document("", "Search", [], []))
+    about = {"collected": collected, "address": address, "part": part, "cell": cell, "tone": _tone}
     index = [(run.title, "run", address("runs", run.name), run.target.name) for run in collected.runs]
     count = len(index)
-    for page in chain(pages(collected, histories), documentation(described), [search]):
+    for page in chain(pages(collected, histories), [Page("search.html", "search", "Search")]):
         with _opened(folder / page.address) as file:
             root = "../" * page.address.count("/")
-            html.render_page("site.html", file, {"page": page, "root": root, "site": root})
+            html.render_page("site.html", file, {"page": page, "root": root, "site": root, **about})
         count += 1
         if page.sort not in ("index", "list", "search"):
-            index.append((page.document.title, page.sort, page.address, page.about))
+            index.append((page.title, page.sort, page.address, page.about))
     badges = []
     for run in collected.runs:
         with _opened(folder / address("runs", run.name)) as file:
             html.write(for_page(run.report, Detail.PART, below), file, site="../")
         # In the form that shields.io reads from an endpoint.
-        color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(
-            TONES.get(worst(run.total), ""), "lightgrey"
-        )
+        color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(_tone(run.total), "lightgrey")
         badge = {"schemaVersion": 1, "label": f"MaxPool on {run.title}", "message": cell(run.total), "color": color}
         badges.append((f"badges/{part(run.badge)}.json", badge))
     for place, content in chain(data(collected), badges):
@@ -100,6 +97,10 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
             file.write(json.dumps(content, separators=(",", ":")) + "\n")
     (folder / "search-index.js").write_text(f"const SEARCH_INDEX = {json.dumps(index)};\n", encoding="utf-8")
     return count
+
+
+def _tone(words: Mapping[str, int]) -> str:
+    return _TONES.get(worst(words), "dim")
 
 
 def _opened(path: Path) -> TextIO:
