@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.commands.options import written_by
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -18,15 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
-FORMATS: options.Formats = {
-    "text": written_by("writers", "write_text"),
-    "markdown": written_by("writers", "write_markdown"),
-    "html": written_by("writers", "write_html"),
-    "json": written_by("bisection", "write_json"),
-    "junit": written_by("junit"),
-    "github": written_by("writers", "write_github"),
-    "sarif": written_by("sarif"),
-}
+FORMATS = options.formats("bisection:write_json")
 """The formats of the report of a bisection."""
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.main import COMMANDS, cli
 from maxpool_check.files import read_regular
@@ -32,22 +31,14 @@ SHARED = (
 )
 """The parameters that may be set for all commands: what they execute, and the settings of every run."""
 
-_OF_MODELS = ("paths", "spec")
-"""What is set for all commands is about cases, and not about models."""
-
 _EXCLUDED_BY = {
     "jobs": ("dask",),
     "dask": ("jobs",),
     "targets": ("base", "head", "records"),
     "base": ("targets",),
     "head": ("targets",),
-    "output": ("cases",),
-    "reports": ("cases",),
 }
-"""The parameters beside which a configured one has no effect."""
-
-_OWN_WORDS = "maxpool_check.words"
-"""The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
+"""The options beside which a configured one has no effect."""
 
 _MOST_BYTES = 2**20
 _KERNEL = re.compile(r"^(python:|command:(?=[^ ]*/)|)((?<=:).+|[^:]+\.jsonl(?:\.gz|\.xz)?)$")
@@ -90,51 +81,27 @@ class Configuration:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, path: Sequence[str], parameters: Sequence[click.Parameter]) -> dict[str, Entry]:
-        """What is set for a command, by parameter, and the settings of every run."""
+        """What is set for a command, by parameter, and the settings of every run. Raises :class:`BadConfiguration`."""
         section = path[0].partition(" ")[0]
-        names = {*options.SETTINGS, "color", *(str(each.name) for each in parameters)}
-        shared = names & {*SHARED} - ({*_OF_MODELS} if section == "model" else set())
-        levels = [
-            {name: self.entries["", name] for name in shared if ("", name) in self.entries},
-            {name: self.entries[section, name] for name in names if (section, name) in self.entries},
+        # What is set for all commands is about cases, and not about models.
+        shared = {*SHARED} - ({"paths", "spec"} if section == "model" else set())
+        found = {}
+        for name, parameter in {**parameters_of(""), **{str(each.name): each for each in parameters}}.items():
             # As elsewhere, an empty variable is one that is not set.
-            {name: self._variable(name) for name in shared if self.variables.get(f"{PREFIX}{name.upper()}")},
-        ]
-        found: dict[str, Entry] = {}
-        for level in levels:
-            found = {name: each for name, each in found.items() if not {*_EXCLUDED_BY.get(name, ())} & level.keys()}
-            found |= level
-        if "path" in names and (paths := self.entries.get(("", "paths"))) and len(paths.value) == 1:
-            found.setdefault("path", Entry(paths.value[0], paths.where))
-        single = {str(each.name) for each in parameters if not _is_many(each)}
-        for name, entry in found.items():
-            if name in single and isinstance(entry.value, list) and len(entry.value) == 1:
-                found[name] = Entry(entry.value[0], entry.where)
+            variable = f"{PREFIX}{name.upper()}"
+            entry = self.entries.get((section, name), self.entries.get(("", name)) if name in shared else None)
+            if name in shared and (text := self.variables.get(variable)):
+                found[name] = Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
+            elif entry is not None and self.path is not None:
+                try:
+                    found[name] = Entry(_value(parameter, entry.value, self.path.absolute().parent), entry.where)
+                except ValueError as error:
+                    raise BadConfiguration(f"{entry.where} {error}") from error
         return found
 
-    def _variable(self, name: str) -> Entry:
-        variable = f"{PREFIX}{name.upper()}"
-        text = self.variables[variable]
-        parameter = parameters_of("")[name]
-        return Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
 
-    def unknown_variables(self) -> Iterator[str]:
-        """The variables that begin as those of keys, and are none, with what they may have meant."""
-        known = {f"{PREFIX}{name.upper()}" for name in (*SHARED, "config", "requires_browser")}
-        for name in sorted(self.variables):
-            if name.startswith(PREFIX) and name not in known:
-                known |= {
-                    f"{PREFIX}{'_'.join(path).upper()}_{str(each.name).upper()}"
-                    for path, leaf in leaves()
-                    for each in leaf.params
-                }
-                if name not in known:
-                    yield f"{name} is no variable of maxpool-check{_nearest(name, known)}"
-
-
-def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command, words: Sequence[str]) -> None:
-    """Give a command its defaults; ``words`` are those of the command line from its name on."""
-    ctx.meta[_OWN_WORDS] = tuple(words)
+def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> None:
+    """Give a command its defaults."""
     try:
         configuration = load(ctx.params.get("config"))
         defaults = Defaults(configuration.of(path, leaf.params))
@@ -144,8 +111,6 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command, word
             return
         raise
     if not ctx.resilient_parsing:
-        for message in configuration.unknown_variables():
-            click.echo(inert.line(f"warning: {message}"), err=True)
         for name in {*options.IN_ENVIRONMENT} & {*defaults}:
             # What makes environments reads them there, in this process and in those that it starts.
             if value := defaults[name]:
@@ -165,24 +130,28 @@ def load(file: str | None, folder: Path | None = None) -> Configuration:
     if file == "none":
         return Configuration()
     path, table = (Path(file), _table(Path(file))) if file else _nearest_file(folder or Path.cwd())
+    if path is not None and not isinstance(table, Mapping):
+        raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
     entries: dict[tuple[str, str], Entry] = {}
-    if path is None or table is None:
-        return Configuration(path, entries, os.environ)
-    text, prefix = _content(path).decode(), ["tool", PROGRAM] if path.name == PROJECT_NAME else []
-    for name, value in table.items():
+    for name, value in (table or {}).items():
         is_section = name in SECTIONS and isinstance(value, Mapping)
+        section = name if is_section else ""
         for key, inner in value.items() if is_section else ((name, value),):
-            section = name if is_section else ""
-            line = _line_of(text, [*prefix, *filter(None, [section])], key)
-            where = f"{shown(path)}{f':{line}' if line else ''}: {f'[{section}] ' if section else ''}{key}"
-            parameter = parameters_of(section).get(key.replace("-", "_"))
-            if parameter is None or "_" in key:
+            where = f"{shown(Path(str(path)))}: {f'[{section}] ' if section else ''}{key}"
+            parameter = key.replace("-", "_")
+            if parameter not in parameters_of(section) or "_" in key:
                 raise BadConfiguration(f"{where} {_unknown(section, key)}")
-            try:
-                entries[section, str(parameter.name)] = Entry(_value(parameter, inner, path.absolute().parent), where)
-            except ValueError as error:
-                raise BadConfiguration(f"{where} {error}") from error
+            entries[section, parameter] = Entry(inner, where)
     return Configuration(path, entries, os.environ)
+
+
+def _unknown(section: str, key: str) -> str:
+    from maxpool_check.specifications.specification import nearest
+
+    if not section and key in SECTIONS:
+        return f"is the section of a command: [{key}]"
+    keys = sorted({*map(_key, parameters_of(section)), *(() if section else SECTIONS)})
+    return f"is an unknown key{nearest(key, keys)}; keys are {', '.join(keys)}"
 
 
 def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -201,14 +170,15 @@ def parameters_of(section: str) -> dict[str, click.Parameter]:
     if not section:
         every = {**parameters_of("gate"), **parameters_of("run"), **options.settings()}
         return {name: each for name, each in every.items() if name in SHARED} | {"color": cli.params[1]}
-    found = [each for path, leaf in leaves() if path[0].partition(" ")[0] == section for each in leaf.params]
-    # Of two of one name, the one that takes several values decides: that of gate, and not the one of gate accept.
-    found.sort(key=_is_many)
+    # Of two of one name, that of gate decides, and not the one of gate accept.
+    found = [
+        each for path, leaf in reversed([*leaves()]) if path[0].partition(" ")[0] == section for each in leaf.params
+    ]
     return {str(each.name): each for each in found if isinstance(each, click.Option) or each.name == "paths"}
 
 
 def placed(error: click.ClickException) -> click.ClickException:
-    """An error with the place that the wrong value was set in, if that is not the command line: ``pyproject.toml:7: jobs``."""
+    """An error with the place that the wrong value was set in, if that is not the command line: ``pyproject.toml: jobs``."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     source = error.ctx.get_parameter_source(error.param.name)
@@ -220,78 +190,60 @@ def placed(error: click.ClickException) -> click.ClickException:
 
 
 def command_line() -> tuple[str, ...]:
-    """The words of the command line that is running, with what a configuration added to them as options."""
+    """The words of the command line that is running."""
     ctx = click.get_current_context(silent=True)
-    if ctx is None:
-        return ()
-    words: list[str] = list(ctx.find_root().obj or ())
-    named: list[str] = []
-    arguments: list[str] = []
-    for parameter in ctx.command.params:
-        source = ctx.get_parameter_source(parameter.name or "")
-        if source not in (ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT):
-            continue
-        configured = (ctx.default_map or {}).get(parameter.name or "")
-        value = parameter.value_from_envvar(ctx) if source is ParameterSource.ENVIRONMENT else configured
-        values = [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
-        option = max(parameter.opts, key=len)
-        if isinstance(parameter, click.Argument):
-            arguments += values
-        elif isinstance(parameter, click.Option) and parameter.is_flag:
-            # What is set for this process alone is no parameter.
-            is_set = ctx.params.get(parameter.name or "", parameter.type_cast_value(ctx, value))
-            named += [option] if is_set else []
-        else:
-            named += [word for each in values for word in (option, each)]
-    if not named and not arguments:
-        return (PROGRAM, *words)
-    own = ctx.meta[_OWN_WORDS]
-    end = own.index("--") if "--" in own else len(own)
-    # What it says is all that holds.
-    return (PROGRAM, "--config", "none", *own[:end], *named, *own[end:], *arguments)
+    return (PROGRAM, *(ctx.find_root().obj or ())) if ctx is not None else ()
 
 
-def described() -> str:
-    """What holds for each key that may be set for all commands, or that is set, and where it comes from, as text."""
+def described() -> tuple[str, list[tuple[str, str, str]]]:
+    """The file, and each key that may be set for all commands, or that is set: what holds, and where it comes from."""
     configuration = load(click.get_current_context().find_root().params["config"])
-    rows = {
-        _key(name): (_text(parameters_of("")[name].to_info_dict()["default"]), "default")
-        for name in SHARED
-        if name in parameters_of("")
-    }
+    defaults = {_key(name): each.to_info_dict()["default"] for name, each in parameters_of("").items()}
+    rows = {key: (key, _text(value), "default") for key, value in defaults.items()}
     for path, leaf in leaves():
-        section = path[0].partition(" ")[0]
         for name, entry in configuration.of(path, leaf.params).items():
-            own = configuration.entries.get((section, name))
-            is_own = own is not None and own.where == entry.where
-            rows[f"{section}.{_key(name)}" if is_own else _key(name)] = (_text(entry.value), entry.where)
+            section = path[0].partition(" ")[0]
+            key = f"{section}.{_key(name)}" if f"[{section}]" in entry.where else _key(name)
+            rows[key] = (key, _text(entry.value), entry.where)
             for parameter in (each for each in leaf.params if each.name == name):
                 try:
                     parameter.type_cast_value(click.Context(leaf), entry.value)
                 except click.BadParameter as error:
                     raise BadConfiguration(f"{entry.where}: {error.message}") from error
-    widths = [max(map(len, rows)), min(40, max(len(value) for value, _ in rows.values()))]
-    lines = [f"{key.ljust(widths[0])}  {value.ljust(widths[1])}  {where}" for key, (value, where) in rows.items()]
-    return "\n".join([f"file: {shown(configuration.path) if configuration.path else 'none'}", "", *lines])
+    return shown(configuration.path) if configuration.path else "none", [*rows.values()]
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of ``maxpool-check.toml``, and of the table ``tool.maxpool-check`` of a ``pyproject.toml``."""
-    tables: dict[str, dict[str, Any]] = {}
-    for section in ("", *SECTIONS):
-        properties = {
-            _key(name): {
-                "description": getattr(each, "help", None) or "Case files and folders of them.",
-                **_schema(each),
-            }
-            for name, each in parameters_of(section).items()
+    tables: dict[str, dict[str, Any]] = {
+        section: {
+            "type": "object",
+            "properties": {_key(name): _schema(each) for name, each in parameters_of(section).items()},
+            "additionalProperties": False,
         }
-        tables[section] = {"type": "object", "properties": properties, "additionalProperties": False}
+        for section in ("", *SECTIONS)
+    }
     whole = tables.pop("")
     # 'targets' is a key as well as a command.
     tables["targets"] = {"anyOf": [tables["targets"], whole["properties"]["targets"]]}
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The configuration of maxpool-check"}
     return {**about, **whole, "properties": {**whole["properties"], **tables}}
+
+
+def _schema(parameter: click.Parameter) -> dict[str, Any]:
+    """The JSON Schema of a parameter's value in a file."""
+    kind, about = parameter.type, getattr(parameter, "help", None) or "Case files and folders of them."
+    each: dict[str, Any] = {"type": ["string", "number"]}
+    if isinstance(kind, options.Report):
+        return {"description": about, "type": "object", "propertyNames": {"enum": list(kind.formats)}}
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        each = {"type": "boolean"}
+    elif isinstance(kind, click.Choice):
+        each = {"enum": list(kind.choices)}
+    elif isinstance(kind, click.IntRange):
+        each = {"type": "integer", "minimum": 1}
+    is_list = _is_many(parameter) or (isinstance(kind, options.Value) and kind.joined)
+    return {"description": about, **({"anyOf": [each, {"type": "array", "items": each}]} if is_list else each)}
 
 
 def shown(path: Path) -> str:
@@ -309,30 +261,7 @@ def _is_many(parameter: click.Parameter) -> bool:
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def _schema(parameter: click.Parameter) -> dict[str, Any]:
-    """The JSON Schema of a parameter's value in a file."""
-    kind = parameter.type
-    if isinstance(parameter, click.Option) and parameter.is_flag:
-        return {"type": "boolean"}
-    if isinstance(kind, options.Report):
-        files = {name: {"type": "string", "minLength": 1} for name in kind.formats}
-        return {"type": "object", "properties": files, "additionalProperties": False}
-    each: dict[str, Any] = {"type": "string", "minLength": 1}
-    if isinstance(kind, click.Choice):
-        each = {"enum": list(kind.choices)}
-    elif isinstance(kind, click.IntRange) or getattr(parameter, "count", False):
-        each = {"type": "integer", "minimum": 1}
-    elif kind is options.SECONDS or isinstance(kind, click.FloatRange):
-        each = {"type": "number", "exclusiveMinimum": 0}
-    is_list = _is_many(parameter) or (isinstance(kind, options.Value) and kind.joined)
-    return {"anyOf": [each, {"type": "array", "items": each}]} if is_list else each
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "-" if value is None else str(value)
 
 
 def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
@@ -342,30 +271,23 @@ def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
         if not isinstance(value, Mapping):
             raise ValueError('must be a table of paths by format, such as {html = "build/report.html"}')
         return [f"{name}={_relocated(str(path), folder)}" for name, path in value.items()]
-    joined = getattr(kind, "joined", "")
-    is_list = _is_many(parameter) or bool(joined)
-    if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):
-        raise ValueError("must be a list of values" if is_list else "must be one value")
-    if isinstance(value, bool) and kind is click.BOOL:
-        return value
-    names_files = isinstance(kind, click.Path) or kind is options.PATH
+    if isinstance(value, bool):
+        return value if kind is click.BOOL else str(value)
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
-    if names_files:
+    if isinstance(kind, click.Path) or kind is options.PATH:
         texts = [_relocated(each, folder) for each in texts]
     elif isinstance(kind, options.Value) and kind.names_files:
         # The file of a kernel, or a record.
         texts = [_KERNEL.sub(lambda match: f"{match[1]}{_relocated(match[2], folder)}", each) for each in texts]
-    return joined.join(texts) if joined else texts if is_list else texts[0]
+    joined = getattr(kind, "joined", "")
+    if isinstance(value, Mapping) or not (_is_many(parameter) or joined or len(texts) == 1):
+        raise ValueError("must be a value or a list of values" if _is_many(parameter) else "must be one value")
+    return joined.join(texts) if joined else texts if _is_many(parameter) else texts[0]
 
 
 def _relocated(path: str, folder: Path) -> str:
     """A path that is relative to ``folder``, from the working folder; ``-``, ``none`` and names of the corpus stay."""
-    if (
-        path in ("-", "none", "corpus")
-        or path.startswith("corpus:")
-        or folder == Path.cwd()
-        or Path(path).is_absolute()
-    ):
+    if path in ("-", "none", "corpus") or path.startswith("corpus:") or folder == Path.cwd():
         return path
     return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
 
@@ -373,87 +295,34 @@ def _relocated(path: str, folder: Path) -> str:
 def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any] | None]:
     """The nearest configuration from a folder upwards."""
     for candidate in (folder, *folder.parents):
-        own, project = candidate / OWN_NAME, candidate / PROJECT_NAME
-        # A project may have nothing to do with this tool: its file is parsed only if it names it.
-        names_it = project.is_file() and PROGRAM.encode() in _content(project)
-        table = _toml(project).get("tool", {}) if names_it else {}
-        has_table = isinstance(table, Mapping) and PROGRAM in table
-        if own.is_file() and has_table:
-            names = f"{shown(own)} and the table tool.{PROGRAM} of {shown(project)}"
+        files = [each for name in (OWN_NAME, PROJECT_NAME) if (each := candidate / name).is_file()]
+        found = [(file, table) for file in files if (table := _table(file)) is not None]
+        if len(found) > 1:
+            names = " and ".join(shown(file) for file, _ in found)
             raise BadConfiguration(f"{names} both configure; keep one of them")
-        if own.is_file() or has_table:
-            path = own if own.is_file() else project
-            return path, _table(path)
+        if found:
+            return found[0]
     return None, None
 
 
-def _table(path: Path) -> Mapping[str, Any]:
-    """The table of this tool: that of a pyproject.toml, or the whole file."""
-    table = _toml(path)
-    if path.name == PROJECT_NAME:
-        tool = table.get("tool", {})
-        if not isinstance(tool, dict) or PROGRAM not in tool:
-            raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
-        table = tool[PROGRAM]
-        if not isinstance(table, dict):
-            raise BadConfiguration(f"{shown(path)}: tool.{PROGRAM} must be a table")
-    return table
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_regular(path, _MOST_BYTES)
-    except OSError as error:
-        raise BadConfiguration(f"{shown(path)}: {error.strerror}") from error
-
-
-def _toml(path: Path) -> dict[str, Any]:
+def _table(path: Path) -> Mapping[str, Any] | None:
+    """The table of this tool: the whole file, or that of a pyproject.toml, which may have none."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
 
     try:
-        return tomllib.loads(_content(path).decode())
-    except UnicodeDecodeError as error:
-        raise BadConfiguration(f"{shown(path)}: not UTF-8") from error
+        text = read_regular(path, _MOST_BYTES).decode()
+        if path.name == PROJECT_NAME and PROGRAM not in text:
+            # What has nothing to do with this tool need not be right.
+            return None
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise BadConfiguration(f"{shown(path)}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        message, _, place = str(error).partition(" (at ")
-        line = re.match(r"line (\d+), column (\d+)", place)
-        where = f":{line[1]}:{line[2]}" if line else ""
-        raise BadConfiguration(f"{shown(path)}{where}: no TOML: {message if line else error}") from error
-
-
-def _nearest(name: str, names: set[str]) -> str:
-    from maxpool_check.specifications.specification import nearest
-
-    return nearest(name, sorted(names))
-
-
-def _unknown(section: str, name: str) -> str:
-    """Why a key is unknown where it stands."""
-    if not section and name in SECTIONS:
-        return f"is the section of a command: [{name}]"
-    known = {*map(_key, parameters_of(section))}
-    places = [each for each in ("", *SECTIONS) if name in map(_key, parameters_of(each))]
-    # The option --target sets the key 'targets', where there is one.
-    if places and f"{name}s" not in known:
-        here = f"into [{section}]" if section else "to the top"
-        return f"does not belong {here}, but into {', '.join(f'[{each}]' if each else 'the top' for each in places)}"
-    names = known | (set() if section else {*SECTIONS})
-    return f"is an unknown key{_nearest(name, names)}; keys are {', '.join(sorted(names))}"
-
-
-def _line_of(text: str, tables: list[str], key: str) -> int | None:
-    """The line that sets a key or begins its table; None where it is written in another way than usual."""
-    header = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?")
-    begins = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
-    table: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := header.fullmatch(line):
-            table = [name.strip().strip("\"'") for name in match[1].split(".")]
-            if table[: len(tables) + 1] == [*tables, key]:
-                return number
-        elif table == tables and begins.match(line):
-            return number
-    return None
+        raise BadConfiguration(f"{shown(path)}: no TOML: {error}") from error
+    if path.name != PROJECT_NAME:
+        return table
+    own: Mapping[str, Any] | None = table.get("tool", {}).get(PROGRAM)
+    return own

@@ -3,8 +3,6 @@
 import importlib
 import re
 import sys
-import textwrap
-from itertools import zip_longest
 
 import click
 
@@ -16,7 +14,7 @@ _WIDEST = 100
 
 _REPOSITORY = re.compile(r"\A(?:\.\./)+")
 _OTHER_WORDS = {"outputs": "kernel", "protocol": "kernel", "vectors": "export", "schema": "schema-case"}
-"""What people look for, with the topic that has it."""
+"""What people look for, with the topic that is shown."""
 
 _SCHEMAS = {
     "accepted": ("comparing.acceptance", "SCHEMA"),
@@ -48,14 +46,8 @@ fish, ~/.config/fish/completions/maxpool-check.fish:
 
 def _topic(text: str) -> str:
     from maxpool_check.docs import topics
-    from maxpool_check.specifications.specification import nearest
 
-    names = [*topics(), *_OTHERS]
-    if text not in names:
-        topic = _OTHER_WORDS.get(text)
-        hint = f"; it is in the topic '{topic}'" if topic else nearest(text, names)
-        raise ValueError(f"no topic '{text}'{hint}; there are: {', '.join(names)}")
-    return text
+    return options.one_of(_OTHER_WORDS.get(text, text), [*topics(), *_OTHERS], "topic")
 
 
 @click.command("docs")
@@ -71,9 +63,11 @@ def command(topic: str | None) -> int:
       maxpool-check docs schema-record > record.schema.json
     """
     from maxpool_check.docs import topics
+    from maxpool_check.reporting.blocks import Paragraph, Table
 
     if topic is None:
-        _list({**{name: page.summary for name, page in topics().items()}, **_OTHERS})
+        pages = {name: page.summary for name, page in topics().items()}
+        options.show([Table(["", ""], [*{**pages, **_OTHERS}.items()])])
     elif topic in topics():
         text = topics()[topic].text
         if sys.stdout.isatty() or options.colored():
@@ -83,7 +77,8 @@ def command(topic: str | None) -> int:
     elif topic == "config":
         from maxpool_check.commands import configuration
 
-        options.echo(configuration.described())
+        file, rows = configuration.described()
+        options.show([Paragraph(f"file: {file}"), Table(["key", "value", "from"], rows)])
     elif topic == "completion":
         options.echo(_COMPLETION)
     else:
@@ -91,16 +86,6 @@ def command(topic: str | None) -> int:
         schema = getattr(importlib.import_module(f"maxpool_check.{module}"), name)
         options.echo(inert.dumps(schema() if callable(schema) else schema, indent=2))
     return 0
-
-
-def _list(topics: dict[str, str]) -> None:
-    """Print a line for each topic, which a terminal that is too narrow folds under its beginning."""
-    width = max(map(len, topics))
-    columns = options.width() if sys.stdout.isatty() else None
-    for topic, summary in topics.items():
-        lines = textwrap.wrap(summary, columns - width - 2) if columns else [summary]
-        for name, line in zip_longest([topic], lines, fillvalue=""):
-            options.echo(f"{name:{width}}  {line}")
 
 
 def _render(text: str) -> None:

@@ -1,7 +1,6 @@
 """``maxpool-check explain``: a case, kind, defect, clause or document."""
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
 _DOCUMENTS = "documents"
 """The word for all documents, side by side."""
-
-_UNLIMITED = 10**5
-"""The width of lines that are not read on a terminal."""
 
 
 @click.command("explain")
@@ -59,7 +55,7 @@ def command(
         if as_json:
             options.echo(inert.dumps({"schema": "maxpool-check/explain/1", **data}, indent=1))
         else:
-            _print(blocks)
+            options.show(blocks)
         return 0
     takes_models = not targets or any(target.takes_models for target in targets)
     case = case_files.find(word, path, takes_models=takes_models)
@@ -71,7 +67,7 @@ def command(
 
         options.echo(inert.dumps(cases.data(case, [run for run, _ in runs]), indent=1))
     else:
-        _print(_drawn(case, runs, cell, everything=verbose > 0))
+        options.show(_drawn(case, runs, cell, everything=verbose > 0))
         for (run, _), target in zip(runs, named, strict=True):
             if run.diverging and target.outputs is None:
                 words = ["repro", place_of(case.id, str(case.origin.path)), "-t", run.target]
@@ -125,15 +121,6 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
         f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "
         "'maxpool-check explain' lists the kinds, 'maxpool-check docs verdicts' has verdicts, severities and decisions"
     )
-
-
-def _print(blocks: "Iterable[Block]") -> None:
-    """Print blocks; only a terminal gets lines folded."""
-    from maxpool_check.reporting.blocks import Document
-    from maxpool_check.reporting.writers import terminal
-
-    width = options.width() if sys.stdout.isatty() else _UNLIMITED
-    terminal.write(Document("", "", (), list(blocks)), sys.stdout, width, color=options.colored(), everything=True)
 
 
 def _executed(

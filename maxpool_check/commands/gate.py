@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from maxpool_check.commands import options
-from maxpool_check.commands.options import written_by
 from maxpool_check.files import RECORD_SUFFIXES
 from maxpool_check.words import plural
 
@@ -25,15 +24,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
-FORMATS: options.Formats = {
-    "text": written_by("writers", "write_text"),
-    "markdown": written_by("writers", "write_markdown"),
-    "html": written_by("writers", "write_html"),
-    "json": written_by("changes", "write_json"),
-    "junit": written_by("junit"),
-    "github": written_by("writers", "write_github"),
-    "sarif": written_by("sarif"),
-}
+FORMATS = options.formats("changes:write_json")
 """The formats of the report of a comparison."""
 
 _BLOCKING = "regressed,newly-refused,crash-new"

@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from maxpool_check.commands import bisect, options
-from maxpool_check.commands.options import written_by
 
 if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
-FORMATS: options.Formats = {
-    "text": written_by("writers", "write_text"),
-    "markdown": written_by("writers", "write_markdown"),
-    "html": written_by("writers", "write_html"),
-    "json": written_by("history", "write_json"),
-    "junit": written_by("junit"),
-    "github": written_by("writers", "write_github"),
-    "sarif": written_by("sarif"),
-}
+FORMATS = options.formats("history:write_json")
 """The formats of the report of a history."""
 
 SIDE_BY_SIDE = 4

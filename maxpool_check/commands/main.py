@@ -11,6 +11,7 @@ import itertools
 import os
 import signal
 import sys
+import traceback
 from typing import TextIO
 
 import click
@@ -49,12 +50,6 @@ GROUPS = {
 
 COMMANDS = {name: about for commands in GROUPS.values() for name, about in commands.items()}
 
-_TAKES = {".onnx": "model", ".yaml": "run", ".yml": "run"}
-"""The commands that take files, by the ending of their names."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""The errors of a file that cannot be written further."""
-
 
 class _Commands(click.Group):
     """Imports a command when it is called, and gives it the defaults that a configuration sets."""
@@ -70,9 +65,8 @@ class _Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of commands, none of which is imported, or options."""
         names = [each for each in COMMANDS if each.startswith(incomplete) and " " not in each]
-        return [CompletionItem(each, help=COMMANDS[each]) for each in names] or click.Command.shell_complete(
-            self, ctx, incomplete
-        )
+        items = [CompletionItem(each, help=COMMANDS[each]) for each in names]
+        return items or click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -91,7 +85,7 @@ class _Commands(click.Group):
         if not {"-h", "--help"} & set(rest):
             from maxpool_check.commands import configuration
 
-            configuration.configure(ctx, path, leaf, args)
+            configuration.configure(ctx, path, leaf)
         return path[0], command, rest
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -104,8 +98,8 @@ class _Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
-            if taking := _TAKES.get(os.path.splitext(cmd_name)[1]):  # noqa: PTH122 (pathlib is slow to import)
-                near = [f"maxpool-check {taking} {cmd_name}"]
+            if cmd_name.endswith((".onnx", ".yaml")):
+                near = [f"maxpool-check {'model' if cmd_name.endswith('.onnx') else 'run'} {cmd_name}"]
             ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return None
 
@@ -183,9 +177,7 @@ def _run(words: list[str]) -> int:
             # Half of a character cannot be written to a record.
             if any("\ud800" <= character <= "\udfff" for character in word):
                 raise click.UsageError(f"the argument '{word}' is not UTF-8")
-        code = cli.main(
-            words, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width(), obj=tuple(words)
-        )
+        code = cli.main(words, prog_name="maxpool-check", standalone_mode=False, obj=tuple(words))
         sys.stdout.flush()
         return int(code or 0)
     except (SystemExit, BrokenPipeError) as done:
@@ -195,73 +187,46 @@ def _run(words: list[str]) -> int:
         raise
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.ClickException as raised:
-        from maxpool_check.commands import configuration
-
-        error = configuration.placed(raised)
-        shown = io.StringIO()
-        error.show(shown)
-        _say(shown.getvalue())
-        return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
-    except (click.Abort, KeyboardInterrupt, Exception) as error:
+    except (Exception, KeyboardInterrupt) as error:
         return _failed(words, error)
 
 
 def _failed(words: list[str], error: BaseException) -> int:
-    """Print an error that is not click's, and return the exit code."""
-    from maxpool_check.results.record import ExitCode
-
-    message, code = str(error), ExitCode.INCOMPLETE
-    if isinstance(error, (click.Abort, KeyboardInterrupt)):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        message, code = "interrupted", ExitCode.INTERRUPTED
-        click.echo(message, err=True)
-    elif isinstance(error, (OSError, MemoryError)):
-        if isinstance(error, MemoryError):
-            message = f"not enough memory: {message}"
-        elif name := error.filename or ("stdout" if error.errno in _FULL else None):
-            # Whatever writes another file names it.
-            message = f"{name}: {error.strerror}"
-        _say(f"error: {message}\n")
-    elif "-vv" in words:
-        import traceback
-
-        _say(f"{traceback.format_exc()}\n")
-    else:
-        _say(f"internal error: {type(error).__name__}: {error}\n")
-        click.echo("This is a defect of maxpool-check; -vv shows the traceback.", err=True)
-        message = f"internal error: {error}"
-    return _explained(words, code, [{"message": message}])
-
-
-def _say(text: str) -> None:
-    """Print an error, of which a part may come from a file."""
+    """Print an error, also as the one document on stdout where that is JSON, and return the exit code."""
     from maxpool_check import inert
+    from maxpool_check.commands import configuration
 
-    click.echo(inert.block(text), err=True, nl=False)
-
-
-def _help_width() -> int:
-    """The width of a help page, as click computes it; click would import shutil, and so the compressors, to do so."""
-    try:
-        columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size().columns
-    except (ValueError, OSError):
-        columns = 80
-    return max(min(columns, 80) - 2, 50)
-
-
-def _explained(words: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
-    """Print the errors as the one document on stdout, where that is JSON and the command has not printed it."""
-    given = [*words, *("=".join(pair) for pair in itertools.pairwise(words))]
-    if not {"--json", "--report=json"} & set(given):
-        return exit_code
-    command = next((word for word in words if word in COMMANDS), "")
-    if command == "run":
-        from maxpool_check.reporting import json as run_json
-
-        click.echo(run_json.failure(exit_code, errors))
+    code = 3
+    shown = message = str(error)
+    if isinstance(error, click.ClickException):
+        error = configuration.placed(error)
+        buffer = io.StringIO()
+        error.show(buffer)
+        shown, message, code = buffer.getvalue().rstrip("\n"), error.format_message(), error.exit_code
+    elif isinstance(error, (click.Abort, KeyboardInterrupt)):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        shown, message, code = "interrupted", "interrupted", 130
+    elif isinstance(error, MemoryError):
+        shown = f"error: not enough memory: {message}"
+    elif isinstance(error, OSError):
+        # Whatever writes another file names it.
+        name = error.filename or ("stdout" if error.errno == errno.ENOSPC else "")
+        message = f"{name}: {error.strerror}" if name else message
+        shown = f"error: {message}"
     else:
-        from maxpool_check import inert
+        shown = message = f"internal error: {type(error).__name__}: {error}"
+        shown += "\nThis is a defect of maxpool-check; -vv shows the traceback."
+        if "-vv" in words:
+            shown = "".join(traceback.format_exception(error))
+    click.echo(inert.block(shown), err=True)
+    given = [*words, *("=".join(pair) for pair in itertools.pairwise(words))]
+    if {"--json", "--report=json"} & set(given):
+        errors = getattr(error, "errors", [{"message": message}])
+        command = next((word for word in words if word in COMMANDS), "")
+        if command == "run":
+            from maxpool_check.reporting import json as run_json
 
-        click.echo(inert.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": exit_code, "errors": errors}))
-    return exit_code
+            click.echo(run_json.failure(code, errors))
+        else:
+            click.echo(inert.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": errors}))
+    return code

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.commands.options import written_by
 
 if TYPE_CHECKING:
     from maxpool_check.models.analysis import ModelAnalysis
@@ -17,15 +16,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
-FORMATS: options.Formats = {
-    "text": written_by("model_view", "write_text"),
-    "markdown": written_by("model_view", "write_markdown"),
-    "html": written_by("model_view", "write_html"),
-    "json": written_by("model_json"),
-    "junit": written_by("junit"),
-    "github": written_by("model_view", "write_github"),
-    "sarif": written_by("sarif"),
-}
+FORMATS = options.formats("model_json:write", "model_view", "model_view:write_github")
 """The formats of the report of models."""
 
 

@@ -4,19 +4,23 @@ Nothing here imports what a command executes before a value is converted or comp
 """
 
 import importlib
+import io
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from maxpool_check import inert
 
 if TYPE_CHECKING:
+    from maxpool_check.reporting.blocks import Block
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
@@ -33,9 +37,26 @@ def imported(place: str) -> Any:
     return getattr(importlib.import_module(f"maxpool_check.{module}"), name)
 
 
-def written_by(module: str, function: str = "write") -> Callable[[Any, TextIO], None]:
-    """A function of a module, which is imported when it is called: a run needs few of the formats, often none."""
-    return lambda report, file: imported(f"reporting.{module}:{function}")(report, file)
+def _written_by(place: str) -> Callable[[Any, TextIO], None]:
+    """A function of the package, which is imported when it is called: a run needs few of the formats, often none."""
+    return lambda report, file: imported(place)(report, file)
+
+
+def formats(json: str, view: str = "writers", github: str = "writers:write_github") -> Formats:
+    """The formats of a kind of report; ``view`` is the module that writes those for reading."""
+    readable = {name: f"{view}:write_{name}" for name in ("text", "markdown", "html")}
+    others = {"json": json, "junit": "junit:write", "github": github, "sarif": "sarif:write"}
+    return {name: _written_by(f"reporting.{place}") for name, place in {**readable, **others}.items()}
+
+
+def one_of(text: str, names: Iterable[str], what: str) -> str:
+    """The text, if it is one of some names. Raises ``ValueError`` with all of them."""
+    from maxpool_check.specifications.specification import nearest
+
+    known = [*names]
+    if text not in known:
+        raise ValueError(f"unknown {what} '{text}'{nearest(text, known)}; known: {', '.join(known)}")
+    return text
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
@@ -94,13 +115,9 @@ class Report(Value):
 
     def _parsed(self, text: str) -> tuple[str, Path]:
         name, equals, path = text.partition("=")
-        if name not in self.formats:
-            from maxpool_check.specifications.specification import nearest
-
-            raise ValueError(f"no format '{name}'{nearest(name, self.formats)}; there are: {', '.join(self.formats)}")
         if equals and not path:
             raise ValueError(f"'{text}' names no file; FORMAT=PATH, or FORMAT alone for stdout")
-        return name, Path(path or "-")
+        return one_of(name, self.formats, "format"), Path(path or "-")
 
 
 class _File(click.Path):
@@ -112,8 +129,7 @@ def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        variable = next((name for name, value in os.environ.items() if value == text), "a variable")
-        raise click.UsageError(f"{variable} is not a list of words: {error}, got '{text}'") from error
+        raise click.UsageError(f"'{text}' is not a list of words: {error}") from error
 
 
 def _path(text: str) -> Path:
@@ -133,17 +149,11 @@ def _seconds(text: str) -> float:
 
 def _kind(text: str) -> str:
     from maxpool_check.judging.kinds import DivergenceKind
-    from maxpool_check.specifications.specification import nearest
 
-    names = [kind.value for kind in DivergenceKind]
-    if text not in names:
-        raise ValueError(f"unknown kind '{text}'{nearest(text, names)}; known: {', '.join(names)}")
-    return text
+    return one_of(text, [kind.value for kind in DivergenceKind], "kind")
 
 
-def _date(text: str) -> Any:
-    from datetime import date
-
+def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
@@ -156,17 +166,17 @@ TARGET = Value("TARGET", "targets.name:parse", "targets", names_files=True)
 PATH = Value("PATH", _path, "paths files")
 """A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
 CASE = Value("CASE", completed_by="cases files")
-CASE_OR_DEFECT = Value("CASE", completed_by="defects cases files")
-DEFECT = Value("ID|RUNTIME", completed_by="defects runtimes")
-WORD = Value("WORD", completed_by="kinds defects clauses documents cases files")
+CASE_OR_DEFECT = Value("CASE", completed_by="defect cases files")
+DEFECT = Value("ID|RUNTIME", completed_by="defect runtimes")
+WORD = Value("WORD", completed_by="kind defect clause spec cases files")
 SECONDS = Value("SECONDS", _seconds)
 DATE = Value("DATE", _date)
-KIND = Value("KIND", _kind, "kinds")
+KIND = Value("KIND", _kind, "kind")
 VARIANTS = Value("VARIANTS", "results.variants:parse_variants", "variants", ",")
 VARIANT = Value("NAME", completed_by="variant")
 VERSION = Value("V", completed_by="versions")
-DOCUMENT = Value("NAME", lambda text: imported("specifications:specification")(text).name, "documents")
-DOCUMENTS = Value("NAME,...", lambda text: imported("corpus.selection:names_of_documents")([text]), "documents")
+DOCUMENT = Value("NAME", lambda text: imported("specifications:specification")(text).name, "spec")
+DOCUMENTS = Value("NAME,...", lambda text: imported("corpus.selection:names_of_documents")([text]), "spec")
 """Names of documents and families, or ``all``."""
 SELECTION = Value("EXPR", completed_by="selection")
 SHAPE = Value("NAME=SIZES", "models.shapes:shape_of")
@@ -200,20 +210,26 @@ IN_ENVIRONMENT = ("offline", "find_links", "cache")
 
 def settings() -> dict[str, click.Parameter]:
     """The options of the settings."""
-    named = {f"--{name.replace('_', '-')}": {"default": None, **about} for name, about in SETTINGS.items()}
-    return dict(zip(SETTINGS, (click.Option([name], **about) for name, about in named.items()), strict=True))
+    return {
+        name: click.Option([f"--{name.replace('_', '-')}"], **{"default": None, **about})
+        for name, about in SETTINGS.items()
+    }
 
 
 def setting(name: str, default: Any = None) -> Any:
     """The value of a setting: that of an option where the command has it, else of the configuration or a variable."""
-    ctx = click.get_current_context(silent=True)
-    option = settings()[name]
-    option.default = option.default if default is None else default
+    ctx, option = click.get_current_context(silent=True), settings()[name]
+    option.default = default or option.default
     if ctx is None:
         return option.default
     if name not in ctx.params:
         option.handle_parse_result(ctx, {}, [])
     return ctx.params[name]
+
+
+def is_given(name: str) -> bool:
+    """Whether a parameter stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -341,9 +357,18 @@ def colored() -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
+def show(blocks: "Iterable[Block]", *, everything: bool = True) -> None:
+    """Print blocks; only a terminal gets lines folded."""
+    from maxpool_check.reporting.blocks import Document
+    from maxpool_check.reporting.writers import terminal
+
+    columns, text = width() if sys.stdout.isatty() else 10**5, io.StringIO()
+    terminal.write(Document("", "", (), list(blocks)), text, columns, color=colored(), everything=everything)
+    sys.stdout.write(text.getvalue().rstrip("\n") + "\n")
+
+
 def width() -> int:
     """The width of the output: the columns of the terminal, or 100."""
-    # It imports the compressors.
     import shutil
 
     return max(40, shutil.get_terminal_size((100, 24)).columns)

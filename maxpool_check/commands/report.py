@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.commands.options import written_by
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.results.record import Record
 
-FORMATS: options.Formats = {
-    "text": written_by("run_view", "write_text"),
-    "markdown": written_by("run_view", "write_markdown"),
-    "html": written_by("run_view", "write_html"),
-    "json": written_by("json"),
-    "junit": written_by("junit"),
-    "github": written_by("github"),
-    "sarif": written_by("sarif"),
-}
+FORMATS = options.formats("json:write", "run_view", "github:write")
 """The formats of the report of a run."""
 
 ONE_RECORD = ("html", "json", "junit", "sarif")

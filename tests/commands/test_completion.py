@@ -62,7 +62,6 @@ EXPECTED = {
     "run -t onnxr": "onnxruntime",
     "run -t onnxruntime==1.17": "onnxruntime==1.17.3",
     "run -t onnxruntime-qnn==9": "onnxruntime-qnn==9.9.9",
-    "run -t transform:onnxsim:on:onnxruntime==1.17": "transform:onnxsim:on:onnxruntime==1.17.3",
     "bisect --from 1.17": "1.17.3",
     "run own -k ": "small:neg-inf",
     "run own -k tag:": "tag:neg-inf",

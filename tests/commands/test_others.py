@@ -26,7 +26,7 @@ from maxpool_check.commands.main import main
 try: main({arguments})
 except SystemExit: pass
 """
-SLOW = ["numpy", "onnx", "onnxruntime", "rich", "jsonschema_rs", "yaml", "msgspec", "lzma"]
+SLOW = ["numpy", "onnx", "onnxruntime", "rich", "jsonschema_rs", "yaml", "msgspec"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
