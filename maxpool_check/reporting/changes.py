@@ -12,7 +12,6 @@ import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.gate import TargetComparison, TransitionGroup, worst
 from maxpool_check.comparing.transitions import IMPROVEMENTS, UNOBSERVABLE, Change, Transition
-from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.reporting import blocks, github
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, slug
 from maxpool_check.reporting.drawing import coordinates
@@ -22,18 +21,13 @@ from maxpool_check.reporting.json import target_data, write_object
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.reruns import run_on
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.details import AllowedDifference, Cell
 from maxpool_check.results.record import Execution, ExitCode
 from maxpool_check.words import plural, shortened, some
 
-MOST_NAMES = 10
-"""How many cases of a group that blocks are named, unless all are asked for."""
-
+_MOST_NAMES = 10
 _IN_FULL = 6
-"""On a terminal, so many groups of changes are shown in full; the others take a line each, and name their cases if they block."""
-
-_MOST_SECTIONS = 40
-_MOST_ROWS = 100
+"""So many groups of changes are shown in full, and all that block; the others take a row each."""
+_MOST_LINES = 24
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
 _ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
 
@@ -72,13 +66,54 @@ class ComparisonReport:
         return f"{self.undecided.name.replace('_', ' ')} {reasons}"
 
     def documents(self, form: Form) -> Iterator[Document]:
-        """The report in this form, with fewer and fewer names of cases."""
-        for most in [200] if self.verbose else [MOST_NAMES, 3, 1]:
-            yield _document(self, form, most)
+        """The report, with fewer and fewer groups in full; all of them on a page, and where everything is asked for."""
+        word, _, reason = self.result.partition(" ")
+        facts: list[tuple[str, Inline]] = [
+            (label, [Span(side.name, strong=True), f": {side.software()}"])
+            for comparison in self.comparisons
+            for label, side in (("old", comparison.old), ("new", comparison.new))
+        ]
+        head: list[Block] = [
+            blocks.Verdict(word, reason, "bad" if self.exit_code else "known" if word == "REVIEW" else "good"),
+            blocks.Facts(facts),
+            *(Paragraph(error, "problem") for error in self.errors),
+        ]
+        title = shortened("; ".join(map(_name, self.comparisons)) or f"MaxPool {self.command}")
+        for most in [None] if self.verbose or form is Form.HTML else [40, 10, 3]:
+            parts = [part for each in self.comparisons for part in self._comparison(each, form, most)]
+            yield Document(f"MaxPool {self.command}", title, head, parts)
+
+    def _comparison(self, comparison: TargetComparison, form: Form, most: int | None) -> Iterator[Block]:
+        """What has changed from one target to another: in numbers, in groups, and with what it was made."""
+        which = f" from {_name(comparison)}: {comparison}" if len(self.comparisons) > 1 else ""
+        anchor = f"-{slug(_name(comparison))}" if which else ""
+        numbers = list(_numbers(comparison, most))
+        yield Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
+        groups = comparison.summary.groups
+        if groups and form is Form.HTML:
+            kinds = {kind for group in groups for side in group.kinds for kind in side}
+            choices = {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
+            yield blocks.Filters(choices, "groups of changes")
+        count = len(groups) if most is None else min(most, max(_IN_FULL, sum(group.blocks for group in groups)))
+        shown: list[Block] = [_finding(group, comparison, form, most) for group in groups[:count]]
+        if groups[count:]:
+            shown += [Paragraph("In short, the other groups of changes:"), table_of(groups[count:])]
+        changes = shown or [Paragraph("No change that can be observed.")]
+        yield Section(f"Changes{which}", changes, f"changes{anchor}", "Changes")
+        if form is Form.HTML:
+            made_with: list[Block] = []
+            for header, target in zip(comparison.headers, (comparison.old, comparison.new), strict=True):
+                made_with.append(Paragraph(Span(target.name, strong=True)))
+                made_with.append(blocks.Facts(list(environment(header, [target]))))
+            yield Section(f"Environment{which}", made_with, f"environment{anchor}", "Environment")
 
     def checks(self) -> Checks:
         """The report for CI systems."""
         return _checks(self)
+
+
+def _name(comparison: TargetComparison) -> str:
+    return f"{comparison.old.name} to {comparison.new.name}"
 
 
 def cause(change: Change, causes: Sequence[str]) -> str:
@@ -106,126 +141,45 @@ def titles(names: Sequence[str | None], comparison: TargetComparison) -> list[st
     return lines
 
 
+def result_of(execution: Execution | None) -> str:
+    """The verdict with its kinds: ``diverges (shape)``."""
+    if execution is None:
+        return "not executed"
+    return execution.verdict.value + (f" ({', '.join(execution.kinds)})" if execution.kinds else "")
+
+
+def side(label: str, execution: Execution | None, *, settings: bool) -> Block:
+    """What one side of a change returned: its result, and what is wrong, drawn; with ``settings``, what was executed."""
+    about: Inline = [Span(label, strong=True), f": {result_of(execution)}"]
+    if execution is None or not (settings or execution.kinds or execution.message):
+        return Paragraph(about)
+    return blocks.Evidence(ExecutionView(execution), about, settings, _MOST_LINES)
+
+
 def details(transition: Transition) -> list[str]:
-    """Both results, with their first wrong or differing cells."""
+    """Both results as lines, with what is wrong."""
     lines = []
+    for label, execution in (("old", transition.old), ("new", transition.new)):
+        lines.append(f"{label}: {result_of(execution)}")
+        lines += [f"  {line}" for line in (ExecutionView(execution).lines(settings=False) if execution else ())]
+    return [*lines, *_differing(transition)]
+
+
+def _differing(transition: Transition) -> list[str]:
+    """The first cells in which one of two conforming results differs from the reference, and the other not or otherwise."""
     old, new = transition.old, transition.new
-    # An inconsistent result has cells, too.
-    is_allowed = transition.change is Change.CONFORMING_BUT_DIFFERENT and not any(
-        side.cells for side in (old, new) if side
-    )
-    for label, execution in (("old", old), ("new", new)):
-        if execution is None:
-            lines.append(f"{label}: not executed")
-            continue
-        # The cause is often at the end, behind the place in the runtime's source.
-        message = "" if execution.cells else shortened(execution.message, 300)
-        lines.append(f"{label}: {_result(execution)}{f': {message}' if message else ''}")
-        cells: tuple[Cell | AllowedDifference, ...] = () if is_allowed else (*execution.cells, *execution.differences)
-        for cell in cells:
-            right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
-            lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
-        total = sum(execution.counts.values())
-        if total > len(cells) > 0:
-            lines.append(f"  ... {total} wrong cells in total")
-    return [*lines, *(_allowed(old, new) if is_allowed and old and new else [])]
-
-
-def _result(execution: Execution) -> str:
-    kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
-    return f"{execution.verdict.value}{kinds}"
-
-
-def _allowed(old: Execution, new: Execution) -> list[str]:
-    """The first cells in which two conforming results differ, with what each side returned."""
-    references = {(each.output, each.at): each.reference for each in (*old.differences, *new.differences)}
-    lines = []
-    for (output, at), reference in references.items():
-        before, after = (_value(side, output, at, reference) for side in (old, new))
-        if before is not None and after is not None and before != after:
-            lines.append(f"  {output}{coordinates(at)}: reference {reference}, old {before}, new {after}")
-    if lines:
-        return lines[:MOST_CELLS]
-    outputs = [name for name in {**old.digests, **new.digests} if old.digests.get(name) != new.digests.get(name)]
-    return [f"  {', '.join(outputs)}: other bits, in none of the cells that the records hold"]
-
-
-def _value(execution: Execution, output: str, at: tuple[int, ...], reference: str) -> str | None:
-    """What an execution returned in a cell, which is the reference's value if no difference is listed; None if unknown."""
-    listed = [each for each in execution.differences if each.output == output]
-    for each in listed:
-        if each.at == at:
-            return each.got
-    # The list holds the first ones, in the order of the cells.
-    sizes = execution.layout.sizes
-    is_complete = len(listed) < MOST_CELLS or sizes(at) < sizes(listed[-1].at)
-    return reference if is_complete and reference != "-" else None
-
-
-def _document(report: ComparisonReport, form: Form, most: int) -> Document:
-    """The report with the names of so many cases of a group."""
-    word, _, reason = report.result.partition(" ")
-    head: list[Block] = [
-        blocks.Verdict(word, reason, "bad" if report.exit_code else "known" if word == "REVIEW" else "good"),
-        blocks.Facts(
-            [
-                (label, [Span(side.name, strong=True), f": {side.software()}"])
-                for comparison in report.comparisons
-                for label, side in (("old", comparison.old), ("new", comparison.new))
-            ]
-        ),
-        *(Paragraph(error, "problem") for error in report.errors),
+    if transition.change is not Change.CONFORMING_BUT_DIFFERENT or old is None or new is None:
+        return []
+    lines = [
+        f"{each.output}{coordinates(each.at)}: reference {each.reference}, {label} {each.got}"
+        for label, own, other in (("old", old, new), ("new", new, old))
+        for each in own.differences
+        if each not in other.differences
     ]
-    title = "; ".join(map(_name, report.comparisons)) or f"MaxPool {report.command}"
-    parts = [each for comparison in report.comparisons for each in _comparison(report, comparison, form, most)]
-    return Document(f"MaxPool {report.command}", form.cut(title), head, parts)
+    return lines or ["other bits, in none of the cells that the records hold"]
 
 
-def _name(comparison: TargetComparison) -> str:
-    return f"{comparison.old.name} to {comparison.new.name}"
-
-
-def _comparison(report: ComparisonReport, comparison: TargetComparison, form: Form, most: int) -> list[Block]:
-    """What has changed from one target to another: in numbers, in groups, and with what it was made."""
-    which = f" from {_name(comparison)}: {comparison}" if len(report.comparisons) > 1 else ""
-    anchor = f"-{slug(_name(comparison))}" if which else ""
-    numbers = list(_numbers(comparison, form, verbose=report.verbose))
-    summary = Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
-    groups = comparison.summary.groups
-    in_full = [group for group in groups if group.blocks or form is not Form.GITHUB]
-    if not report.verbose and form is not Form.HTML:
-        in_full = in_full[: _IN_FULL if form is Form.TEXT else _MOST_SECTIONS]
-    # On a terminal, those that block name their cases even so.
-    shown: list[Block] = [
-        _finding(group, comparison, form, most, in_full=group in in_full)
-        for group in groups
-        if group in in_full or (group.blocks and form is Form.TEXT)
-    ]
-    others = groups[len(shown) :]
-    if others:
-        rows = f"{plural(len(others), 'other group')} of changes"
-        shown.append(blocks.Folded(rows, [table_of(others)], is_open=form is Form.TEXT))
-    changes = Section(f"Changes{which}", shown or [Paragraph("No change that can be observed.")], f"changes{anchor}")
-    if form is Form.TEXT:
-        again = [_again(group, comparison) for group in groups if group.accepted is None]
-        return [changes, summary, *again[:1]]
-    if form is not Form.HTML:
-        return [summary, changes]
-    kinds = {kind for group in groups for side in group.kinds for kind in side}
-    choices = {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
-    made_with: list[Block] = []
-    for header, target in zip(comparison.headers, (comparison.old, comparison.new), strict=True):
-        made_with += [Paragraph(Span(target.name, strong=True)), blocks.Facts(list(environment(header, [target])))]
-    filters = [blocks.Filters(choices, "groups of changes")] if groups else []
-    return [
-        summary,
-        *filters,
-        changes,
-        Section(f"Environment{which}", made_with, f"environment{anchor}", "Environment"),
-    ]
-
-
-def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iterator[Block]:
+def _numbers(comparison: TargetComparison, most: int | None) -> Iterator[Block]:
     """The changes that occur, counted; what is wrong in both; what was not compared."""
     summary, rows = comparison.summary, list[list[Inline]]()
     for change, count in ((change, count) for change, count in summary.counts.items() if count):
@@ -236,91 +190,62 @@ def _numbers(comparison: TargetComparison, form: Form, *, verbose: bool) -> Iter
             f"{accepted} of them accepted": accepted,
             f"{wrong} of them wrong in both": wrong,
         }
-        href = f"#change={change.value}" if form is Form.HTML and change not in UNOBSERVABLE else ""
         tone = "bad" if is_blocking else "good" if change in IMPROVEMENTS else ""
         meaning = "; ".join([change.meaning, *(note for note, holds in notes.items() if holds)])
-        rows.append([Span(change.value, strong=is_blocking, tone=tone, href=href), str(count), meaning])
-    bar = 1 if form is Form.HTML else None
+        rows.append([Span(change.value, strong=is_blocking, tone=tone), str(count), meaning])
     label = f"Changes from {_name(comparison)}"
-    yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), bar, label)
-    yield from (Paragraph(form.cut(message)) for message in (*comparison.tools, *comparison.unused))
+    yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), 1, label)
+    yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
-        most = _IN_FULL if form is Form.TEXT and not verbose else _MOST_ROWS
-        yield blocks.Folded(title, [table_of(summary.unchanged, most)], is_open=form is Form.TEXT)
+        yield blocks.Folded(title, [table_of(summary.unchanged, most and _IN_FULL)], is_open=True)
     if comparison.left_out:
         title = f"{plural(len(comparison.left_out), 'case')} left out, not the same in both"
         yield blocks.Folded(title, [blocks.Names(comparison.left_out)])
 
 
-def table_of(groups: Sequence[TransitionGroup], most: int = _MOST_ROWS) -> blocks.Table:
+def table_of(groups: Sequence[TransitionGroup], most: int | None = 100) -> blocks.Table:
     """Groups of changes, a row each."""
     rows: list[list[Inline]] = []
     for group in groups[:most]:
         accepted = f", accepted: {group.accepted}" if group.accepted is not None else ""
         case = Span(shortened(group.smallest.execution.case, 160), code=True)
         change, why = shortened(f"{group.change.value}{accepted}", 160), shortened(group_cause(group), 160)
-        rows.append([change, why, str(len(group.cases)), case])
-    rows += [["", f"and {len(groups) - most} more", "", ""]] if len(groups) > most else []
+        rows.append([change, why, str(len(group.sizes)), case])
+    more = len(groups) - len(rows)
+    rows += [["", f"and {more} more", "", ""]] if more else []
     return blocks.Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}))
 
 
-def _finding(
-    group: TransitionGroup, comparison: TargetComparison, form: Form, most: int, *, in_full: bool
-) -> blocks.Finding:
+def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Finding:
     """A group of changes: why, the smallest case with both results, and its cases."""
-    is_better, smallest = group.change in IMPROVEMENTS, group.smallest.execution
+    is_better, smallest, cases = group.change in IMPROVEMENTS, group.smallest, group.cases
     state = "blocks" if group.blocks else "accepted" if group.accepted else "better" if is_better else "to review"
     tone = "bad" if group.blocks else "good" if is_better else "known"
     names = slug(f"{_name(comparison)}-{group.change.value}-{group.accepted or ''}-{group_cause(group)}")
     kinds = " ".join(dict.fromkeys(kind for side in group.kinds for kind in side))
     data = {"target": comparison.new.name, "change": group.change.value, "kinds": kinds}
     parts: list[Block] = [Paragraph(f"accepted: {group.accepted}")] if group.accepted is not None else []
-    if in_full:
-        parts += map(Paragraph, titles(group.defects, comparison))
-        case = Span(form.cut(smallest.case), code=True)
-        parts.append(Paragraph([case, f" ({smallest.variant}): {form.cut(smallest.title)}"]))
-        is_drawn = form is Form.HTML and group.change is not Change.CONFORMING_BUT_DIFFERENT
-        parts += _drawn(group, comparison) if is_drawn else [blocks.Lines(details(group.smallest), "Both results")]
-        parts += [_again(group, comparison)] if form is Form.HTML else []
-    parts += _cases(group, form, most, in_full=in_full)
-    badges, why, amount = [Span(state, tone=tone)], form.cut(group_cause(group)), plural(len(group.cases), "case")
-    if form is Form.TEXT:
-        badges.insert(0, Span(group.change.value, tone=tone))
-        return blocks.Finding(f"change-{names}", why, badges, amount, parts, data)
-    return blocks.Finding(f"change-{names}", [group.change.value, f": {why}"], badges, amount, parts, data)
-
-
-def _cases(group: TransitionGroup, form: Form, most: int, *, in_full: bool) -> list[Block]:
-    """The cases of a group, as far as its example does not name them."""
-    cases, words = group.cases, plural(len(group.cases), "case")
-    if form is Form.HTML:
-        return [blocks.Folded("The case" if len(cases) == 1 else f"All {words}", [blocks.Names(cases)], "cases")]
-    if len(cases) == 1 and in_full:
-        return []
-    names: list[Inline] = [Span(form.cut(name), code=True) for name in cases[:most]]
-    names += [f"and {len(cases) - most} more"] if len(cases) > most else []
-    listed = blocks.Lines(some(cases, most), "Cases") if form is Form.TEXT else blocks.Bullets(names)
-    title = f"The first {most} of {words}" if len(cases) > most else f"All {words}"
-    if group.blocks:
-        return [Paragraph("Cases:"), listed] if form is Form.TEXT and in_full else [listed]
-    return [blocks.Folded(title, [listed])]
-
-
-def _drawn(group: TransitionGroup, comparison: TargetComparison) -> Iterator[Block]:
-    """Both results of the smallest case, drawn."""
-    smallest = group.smallest
-    described = next((side for side in (smallest.new, smallest.old) if side and side.input), smallest.execution)
-    settings = "; ".join(filter(None, [ExecutionView(described).settings, *ExecutionView(described).graph[:1]]))
-    yield Paragraph([Span(described.spec, code=True), f": {settings}" if settings else ""])
-    for label, target, side in (("old", comparison.old, smallest.old), ("new", comparison.new, smallest.new)):
-        about: Inline = [Span(label, strong=True), f", {target.name}: {_result(side) if side else 'not executed'}"]
-        yield blocks.Evidence(ExecutionView(side), about, settings=False) if side is not None else Paragraph(about)
-
-
-def _again(group: TransitionGroup, comparison: TargetComparison) -> blocks.Command:
-    words = run_on(group.smallest.execution, [comparison.old.name, comparison.new.name])
-    return blocks.Command(shlex.join(words), "run the example on both targets")
+    parts += map(Paragraph, titles(group.defects, comparison))
+    execution = smallest.execution
+    about: Inline = [
+        Span(shortened(execution.case), code=True),
+        f" ({execution.variant}): {shortened(execution.title)}",
+    ]
+    sides = {f"old, {comparison.old.name}": smallest.old, f"new, {comparison.new.name}": smallest.new}
+    described = next((each for each in (smallest.new, smallest.old) if each and each.input), None)
+    parts += [Paragraph(about), *(side(label, each, settings=each is described) for label, each in sides.items())]
+    if differing := _differing(smallest):
+        parts.append(blocks.Lines(differing, "Cells that differ"))
+    if form in (Form.TEXT, Form.HTML):
+        words = run_on(execution, [comparison.old.name, comparison.new.name])
+        parts.append(blocks.Command(shlex.join(words), "run the example on both targets"))
+    if len(cases) > 1:
+        listed = blocks.Names(cases) if most is None else blocks.Lines(some(cases, _MOST_NAMES), "Cases")
+        parts.append(blocks.Folded(f"All {len(cases)} cases", [listed], "cases", is_open=group.blocks))
+    title = [group.change.value, f": {shortened(group_cause(group))}"]
+    badges = [Span(state, tone=tone)]
+    return blocks.Finding(f"change-{names}", title, badges, plural(len(cases), "case"), parts, data)
 
 
 def write_json(report: ComparisonReport, file: TextIO) -> None:
@@ -466,7 +391,7 @@ def workflow_commands(report: ComparisonReport) -> list[str]:
                 smallest = group.smallest.execution
                 lines = [f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(group.smallest)]
                 if len(group.cases) > 1:
-                    lines += [f"{plural(len(group.cases), 'case')} in total:", *some(group.cases, MOST_NAMES)]
+                    lines += [f"{plural(len(group.cases), 'case')} in total:", *some(group.cases, _MOST_NAMES)]
                 title = f"{group.change.value} on {comparison.new.name}: {shortened(group_cause(group))}"
                 annotations.append(github.Annotation(title, lines, smallest.origin))
     annotations += [github.Annotation("incomplete", [error]) for error in report.errors]
