@@ -1,9 +1,8 @@
 """``maxpool-check cases``: list, lint, copy and lock cases; other suites are read and written by ``exchange``."""
 
 import shutil
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,6 @@ from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
-
-_WIDTHS = (48, 24, 24)
-"""The most columns by which ids, documents and inputs are aligned where there is no terminal: two fifths of 120, and a fifth."""
-
-_LEAST_TITLE = 40
-"""A longer title has at least so many columns."""
 
 
 @click.group("cases")
@@ -49,8 +42,6 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     Without a PATH and a selection, the parts of the corpus that comes with the tool are listed, with the number of their cases.
-    On a terminal, lines are cut to its width, but never an id; a title for which there is no room has a line of its own.
-
     \b
     Examples:
       maxpool-check cases list
@@ -60,25 +51,22 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
 
     files = CaseFiles(paths, selected, spec)
     corpus = files.read()
-    is_named = click.get_current_context().get_parameter_source("paths") is not ParameterSource.DEFAULT
-    if not (is_named or selected or spec):
+    if click.get_current_context().get_parameter_source("paths") is ParameterSource.DEFAULT and not (selected or spec):
         return _list_parts(corpus.cases, as_json)
     cases = files.select(corpus)
     if as_json:
         options.echo(inert.dumps({"schema": "maxpool-check/list/1", "cases": [*map(_data, cases)]}, indent=1))
         return 0
-    rows = []
     for case in cases:
         flow = f" {' > '.join(case.context.operators)}" if case.context and case.context.has_nodes else ""
         X = f"{case.X.dtype.name}{list(case.X.shape)}{flow}"
-        rows.append([inert.line(text) for text in (case.id, case.spec, X, case.title)])
-    for line in _lines(rows, options.width() if sys.stdout.isatty() else None):
-        options.echo(line)
+        options.echo(f"{case.id:48}  {case.spec:8}  {X:24}  {case.title}")
     return 0
 
 
 def _list_parts(cases: "Sequence[Case]", as_json: bool) -> int:
     from maxpool_check.corpus.collection import PREFIX, shipped_root
+    from maxpool_check.reporting.blocks import Table
 
     root, version = shipped_root(), maxpool_check.__version__
     counts = Counter(case.origin.path.removeprefix(PREFIX).partition("/")[0].removesuffix(".yaml") for case in cases)
@@ -88,8 +76,7 @@ def _list_parts(cases: "Sequence[Case]", as_json: bool) -> int:
         options.echo(inert.dumps(document, indent=1))
         return 0
     options.echo(f"Corpus of maxpool-check {version}: {plural(len(cases), 'case')} in {root}")
-    for part, count in sorted(counts.items()):
-        options.echo(f"  {PREFIX + part:<20}  {count:>5}")
+    options.show([Table(["", ""], [(f"{PREFIX}{part}", str(counts[part])) for part in sorted(counts)], frozenset([1]))])
     options.echo("maxpool-check cases list PATH lists the cases of one; of all, PATH is 'corpus'")
     return 0
 
@@ -113,30 +100,6 @@ def _data(case: "Case") -> dict[str, object]:
         "sha256": case.sha256,
         "provenance": dict(case.provenance),
     }
-
-
-def _lines(rows: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
-    """The rows in columns, each cut to the width of a terminal, but never its id; None: whole."""
-    from rich.cells import cell_len, set_cell_size
-
-    def cut(line: str, width: int) -> str:
-        return line if cell_len(line) <= width else f"{set_cell_size(line, width - 4).rstrip()} ..."
-
-    # A few long cells move the rest of their rows, not that of all others.
-    most = _WIDTHS if width is None else (width * 2 // 5, width // 5, width // 5)
-    widths = [min(limit, max((cell_len(row[column]) for row in rows), default=0)) for column, limit in enumerate(most)]
-    for *cells, title in rows:
-        start = "".join(
-            text + " " * max(2, least - cell_len(text) + 2) for text, least in zip(cells, widths, strict=True)
-        )
-        if width is None:
-            yield start + title
-        elif width - cell_len(start) >= min(_LEAST_TITLE, cell_len(title)):
-            yield cut(start + title, width)
-        else:
-            head = start.rstrip() if cell_len(start.rstrip()) <= width else "  ".join(cells)
-            yield cut(head, max(width, cell_len(cells[0]) + 4))
-            yield cut(f"  {title}", width)
 
 
 @command.command("lint", short_help="Check case files and defects against the reference.")

@@ -1,8 +1,6 @@
 """``maxpool-check targets``: list, prepare, cache, check, example."""
 
-import textwrap
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +11,13 @@ from maxpool_check.commands import options
 from maxpool_check.words import plural
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from maxpool_check.running.protocol_check import ProtocolStep
     from maxpool_check.targets.name import TargetName
-    from maxpool_check.targets.target import Target
 
 EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 """Complete kernels behind the protocol."""
 
 _FILES = {"c": "maxpool.c", "python": "maxpool.py"}
-_INDENT = " " * 8
 
 _WORDS = Path(__file__).parents[1] / "targets/descriptions.yaml"
 """What targets take and return, in words."""
@@ -60,34 +54,31 @@ def list_(names: "tuple[TargetName, ...]", as_json: bool) -> int:
       maxpool-check targets list
       maxpool-check targets list onnxruntime==1.31.1 --json
     """
+    from maxpool_check.reporting.blocks import Lines, Paragraph, Table
     from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
-    versions = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
-    versions |= {name: _installed(tool.distribution) for name, tool in TOOLS.items()}
     words, targets = _words(), [_described(name) for name in names or _installed_targets()]
+    known: list[dict[str, Any]] = [
+        {"name": name, "about": each.about, "installed": _installed(each.distribution), "install": each.install}
+        for name, each in RUNTIMES.items()
+    ]
+    tools: list[dict[str, Any]] = [
+        {"name": name, "about": each.about, "installed": _installed(each.distribution)} for name, each in TOOLS.items()
+    ]
     if as_json:
-        known = [
-            {"name": name, "about": runtime.about, "installed": versions[name], "install": runtime.install}
-            for name, runtime in RUNTIMES.items()
-        ]
         kernels = [{"name": name, "about": about} for name, about in words["kernels"].items()]
-        tools = [{"name": name, "about": tool.about, "installed": versions[name]} for name, tool in TOOLS.items()]
         _dump("targets", {"known": known, "tools": tools, "kernels": kernels, "targets": targets})
-    else:
-        if not names:
-            width = max(map(len, (*RUNTIMES, *words["kernels"])))
-            for name, runtime in RUNTIMES.items():
-                state = versions[name] or f"not installed: {runtime.install}"
-                options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
-            for name, about in words["kernels"].items():
-                options.echo(f"{name.ljust(width)}  {about}")
-            options.echo(words["names"])
-            for name, tool in TOOLS.items():
-                options.echo(f"{name.ljust(width)}  {tool.about} ({versions[name] or 'not installed'})")
-            options.echo("\nThe installed runtimes:\n")
-        for target in targets:
-            _print(target)
-    return 0 if all(target["starts"] for target in targets) or not names else options.Incomplete.exit_code
+    elif not names:
+        states = [each["installed"] or f"not installed: {each['install']}" for each in known]
+        rows = [(each["name"], f"{each['about']} ({state})") for each, state in zip(known, states, strict=True)]
+        others = [(each["name"], f"{each['about']} ({each['installed'] or 'not installed'})") for each in tools]
+        options.show([
+            Table(["", ""], [*rows, *words["kernels"].items()]), Lines(words["names"].splitlines()), Table(["", ""], others),
+            Paragraph("The installed runtimes:"),
+        ])  # fmt: skip
+    for target in targets if not as_json else ():
+        options.echo("\n".join(_lines(target)))
+    return options.Incomplete.exit_code if names and not all(target["starts"] for target in targets) else 0
 
 
 @command.command("check", short_help="Start targets and run one case on each.")
@@ -97,39 +88,38 @@ def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
     """Start each target, by default the installed ones, and run one case on it.
 
     A program, "command:PROGRAM ARG...", is talked through the protocol first, step by step, with what is missing or wrong.
-    'maxpool-check docs kernel' describes the protocol. Exits with 1 if a program does something wrong, with 3 if a target
-    cannot be started or does not execute the case.
+    'maxpool-check docs kernel' describes the protocol. Exits with 1 if a program does something wrong, with 3 if a named target
+    cannot be started, or one does not execute the case.
 
     \b
     Examples:
       maxpool-check targets check onnxruntime==1.31.1
       maxpool-check targets check "command:./maxpool"
     """
+    from dataclasses import asdict
+
     code, targets = 0, []
     for name in names or _installed_targets():
         steps = _protocol(name, quiet=as_json) if name.program is not None else []
         wrong = [step for step in steps if step.state in ("missing", "wrong")]
         target: dict[str, Any] = {"name": str(name)} if wrong else _described(name, check=True)
         if steps:
-            target["protocol"] = [
-                {**vars(step), "lines": [{"direction": direction, "line": line} for direction, line in step.lines]}
-                for step in steps
-            ]
+            target["protocol"] = [asdict(step) for step in steps]
+            for step in target["protocol"]:
+                step["lines"] = [{"direction": direction, "line": line} for direction, line in step["lines"]]
         targets.append(target)
         if wrong:
             code = max(code, 1)
-        elif not (target["starts"] and target["executes"]):
+        elif not target.get("executes") and (names or target["starts"]):
             code = options.Incomplete.exit_code
-        if as_json:
-            continue
-        if wrong:
+        if wrong and not as_json:
             options.echo(f"\nWRONG  {len(wrong)} of {plural(len(steps), 'step')} are wrong or missing")
             options.echo("'maxpool-check docs kernel' describes the protocol")
-            continue
-        _print(target)
-        if steps:
-            options.echo(f"\nOK  {plural(sum(step.state == 'ok' for step in steps), 'step')}")
-            options.echo(f'Next: maxpool-check run corpus:edge -t "{inert.line(name)}"')
+        elif not as_json:
+            options.echo("\n".join(_lines(target)))
+            if steps:
+                options.echo(f"\nOK  {plural(sum(step.state == 'ok' for step in steps), 'step')}")
+                options.echo(f'Next: maxpool-check run corpus:edge -t "{name}"')
     if as_json:
         _dump("targets", {"exit_code": code, "targets": targets})
     return code
@@ -144,12 +134,10 @@ def _protocol(name: "TargetName", *, quiet: bool) -> "list[ProtocolStep]":
 
     def report(step: "ProtocolStep") -> None:
         steps.append(step)
-        lines = [("", f"{step.state:8}{step.name}{': ' if step.message else ''}{step.message}")]
-        lines += [(_INDENT, f"{direction}: {line}") for direction, line in step.lines]
-        lines += [(_INDENT, f"fix: {step.fix}")] if step.fix else []
-        for indent, text in () if quiet else lines:
-            wrapper = textwrap.TextWrapper(options.width(), indent, f"{_INDENT}  ", break_on_hyphens=False)
-            options.echo("\n".join(wrapper.wrap(inert.line(text))))
+        lines = [f"{step.state:8}{step.name}{': ' if step.message else ''}{step.message}"]
+        lines += [f"        {direction}: {line}" for direction, line in step.lines]
+        for line in () if quiet else [*lines, *([f"        fix: {step.fix}"] if step.fix else [])]:
+            options.echo(inert.line(line))
 
     try:
         ProtocolCheck(name, options.setting("timeout"), report).run()
@@ -170,38 +158,23 @@ def prepare(names: "tuple[TargetName, ...]") -> int:
       maxpool-check targets prepare onnxruntime==1.31.1 openvino==2026.4.1
       maxpool-check targets prepare onnxruntime==1.31.1 --offline
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     from maxpool_check.targets.process import CannotStart
+    from maxpool_check.targets.target import Target
 
     if not any(name.version or (name.tool and name.tool.version) for name in names):
         raise click.UsageError("prepare takes targets with a version, such as onnxruntime==1.31.1")
     code = 0
-    for name, target in [(name, _begun(name)) for name in names]:
-        try:
-            folders = [*map(str, target.result().folders)]
-            options.echo("\n  ".join([str(name), *(folders or ["runs as it is installed"])]))
-        except CannotStart as error:
-            code = options.Incomplete.exit_code
-            options.echo(f"error: {error}", err=True)
+    with ThreadPoolExecutor(len(names)) as pool:
+        for name, target in [(name, pool.submit(Target, name)) for name in names]:
+            try:
+                folders = [*map(str, target.result().folders)]
+                options.echo("\n  ".join([str(name), *(folders or ["runs as it is installed"])]))
+            except CannotStart as error:
+                code = options.Incomplete.exit_code
+                options.echo(f"error: {error}", err=True)
     return code
-
-
-def _begun(name: "TargetName") -> "Future[Target]":
-    """A target whose environment is being made, beside those of others."""
-    from concurrent.futures import Future
-
-    from maxpool_check.targets.target import Target
-
-    future: Future[Target] = Future()
-
-    def make() -> None:
-        try:
-            future.set_result(Target(name))
-        except BaseException as error:
-            future.set_exception(error)
-
-    # Not in a pool, whose threads must end before the program: an interruption waits for none of them.
-    threading.Thread(target=make, daemon=True).start()
-    return future
 
 
 @command.command("cache", short_help="List the isolated environments, with sizes, or remove them.")
@@ -293,25 +266,28 @@ def _described(name: "TargetName", *, check: bool = False) -> dict[str, Any]:
     return about
 
 
-def _print(target: Mapping[str, Any]) -> None:
+def _lines(target: Mapping[str, Any]) -> Iterator[str]:
+    """What a target is and accepts."""
     if not target["starts"]:
-        options.echo(f"{target['name']}  does not start\n  {target['message']}")
+        yield f"{target['name']}  does not start\n  {target['message']}"
         return
-    options.echo(f"{target['name']}  {target['software']}")
-    if target["provider"]:
-        others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
-        options.echo(f"  provider {target['provider']}{others}")
     words = _words()
+    yield f"{target['name']}  {target['software']}"
+    if target["provider"]:
+        yield f"  provider {target['provider']}" + (
+            f" of {', '.join(target['providers'])}" if target["providers"] else ""
+        )
     language = words["languages"].get(target["speaks"], f"{target['speaks']}'s own attributes")
     if target["newest_opset"] is not None:
         language = f"ONNX models of operator sets 1 to {target['newest_opset']}"
-    options.echo(f"  accepts {language}; returns {words['outputs'][target['indices']]}")
+    yield f"  accepts {language}; returns {words['outputs'][target['indices']]}"
     if target["specs"] is not None:
-        options.echo(f"  claims {', '.join(target['specs']) or 'no document'}")
+        yield f"  claims {', '.join(target['specs']) or 'no document'}"
     if target["dtypes"] is not None:
         axes = ", ".join(map(str, target["spatial"] or ()))
-        options.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
+        yield f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else "")
     if "executes" in target:
-        message = f": {target['message']}" if target["message"] else ""
         verb = "executes" if target["executes"] else "does not execute"
-        options.echo(f"  {verb} a plain case: {target['verdict'].value}{message}")
+        yield f"  {verb} a plain case: {target['verdict'].value}" + (
+            f": {target['message']}" if target["message"] else ""
+        )

@@ -9,10 +9,9 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
-from rich.cells import cell_len
 
 from maxpool_check.results.storage import Recorder, read
-from tests.conftest import CASES, ROOT, on_a_terminal
+from tests.conftest import CASES, ROOT
 
 
 def last_line(code):
@@ -95,41 +94,6 @@ def test_list(cli, small):
     listed = cli("cases", "list", small, "-k", "tag:neg-inf", "--json").json
     (case,) = listed["cases"]
     assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
-
-
-LONG = "a-long-name-" * 8
-TITLES = [
-    f"The {number} cases are in columns, and the title is longer than a line of a narrow terminal" for number in "12"
-]
-WIDE = f"""\
-cases:
-  - {{id: short, title: "{TITLES[0]}", input: {{dtype: float32, shape: [1, 1, 3], arange: {{}}}}, attributes: {{kernel_shape: [2]}}}}
-  - {{id: {LONG}, title: "\u6700\u5927 {TITLES[1]}", input: {{dtype: float32, shape: [1, 1, 3], arange: {{}}}}, attributes: {{kernel_shape: [2]}}}}
-"""
-
-
-@pytest.mark.parametrize("columns", [60, 80, 120, 200])
-def test_list_fits_the_terminal_and_cuts_no_id(tmp_path, columns):
-    (tmp_path / "wide.yaml").write_text(WIDE)
-    lines = on_a_terminal(columns, "cases", "list", tmp_path)
-    ids = ["wide:short", f"wide:{LONG}"]
-    assert [line.split()[0] for line in lines if line.startswith("wide:")] == ids
-    for line in lines:
-        assert cell_len(line) <= columns or line == f"{ids[1]} ...", line
-    # A title for which there is no room has a line of its own.
-    assert len(lines) == {60: 4, 80: 4, 120: 3, 200: 2}[columns]
-    for title in TITLES:
-        (shown,) = [line for line in lines if title[:20] in line]
-        assert title in shown or shown.endswith(" ...")
-
-
-def test_a_pipe_has_whole_lines_of_which_one_that_is_long_does_not_move_the_others(cli, tmp_path):
-    (tmp_path / "wide.yaml").write_text(WIDE)
-    done = cli("cases", "list", tmp_path, COLUMNS="60")
-    assert done.out.splitlines() == [
-        f"{'wide:short':48}  onnx-22  float32[1, 1, 3]  {TITLES[0]}",
-        f"wide:{LONG}  onnx-22  float32[1, 1, 3]  \u6700\u5927 {TITLES[1]}",
-    ]
 
 
 def test_reference(cli):
