@@ -79,9 +79,7 @@ DOCUMENTS = {address(name) for name in SPECIFICATIONS}
 SUMMARIES = (
     r"All \d+ cases|\d+ cases?( with their clauses)?|The first \d+ of \d+ cases|\d+ other groups? of changes|"
     r"\d+ executions? wrong in both, which is no change|\d+ cases? left out, not the same in both|Environment and settings|"
-    r"Known defects, and inconsistent results|Behaviour observed where the documents leave a point open|"
-    r"The interpretations by which results were judged|"
-    r"What was executed, by document and clause; a case may name several clauses"
+    r"Known defects, and inconsistent results|Behaviour observed where the documents leave a point open"
 )
 """What can be unfolded in Markdown."""
 

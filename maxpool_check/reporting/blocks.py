@@ -30,8 +30,12 @@ Inline = str | Span | Sequence[str | Span]
 """Text of one line, of which parts may be code, strong, coloured or links."""
 
 
+class Block:
+    """What a report consists of."""
+
+
 @dataclass(frozen=True)
-class Heading:
+class Heading(Block):
     """A heading of level 1 (the title of the report) to 4."""
 
     level: int
@@ -39,7 +43,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Block):
     """The result of a report: a word such as ``BLOCK``, and a sentence. ``tone`` is ``good``, ``known`` or ``bad``."""
 
     word: str
@@ -48,7 +52,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Paragraph:
+class Paragraph(Block):
     """A paragraph; with the tone ``problem``, what is wrong with the run itself."""
 
     text: Inline
@@ -56,21 +60,21 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Bullets:
+class Bullets(Block):
     """A list."""
 
     items: Sequence[Inline]
 
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(Block):
     """Names with what they are; a name may occur several times."""
 
     pairs: Sequence[tuple[str, Inline]]
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Block):
     """Lines as they are, such as a message or a tensor. ``label`` says what they are to those who do not see the page."""
 
     lines: Sequence[str]
@@ -78,7 +82,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Command:
+class Command(Block):
     """A command line to repeat something, and what it does."""
 
     text: str
@@ -86,7 +90,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Block):
     """A table. ``right`` are the columns of numbers; ``bar`` is a column of numbers that a page draws as bars, too.
 
     ``name`` is the class of the table in HTML (``overview``: its rows follow the findings that the filters show; ``rows``: a case each).
@@ -102,21 +106,26 @@ class Table:
     data: Sequence[Mapping[str, str]] = ()
 
 
-class Names:
-    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
+class Names(Block):
+    """Cases by file: their names as long as they are few, otherwise their numbers alone. The same case may be added several times in a row."""
 
     most = 5000
     """So many cases are listed by name."""
 
     def __init__(self, cases: Iterable[str] = ()) -> None:
-        self.count = 0
+        self.count = self.added = 0
+        self.first = self._last = ""
         self._numbers: Counter[str] = Counter()
         self._names: dict[str, list[str]] = defaultdict(list)
         for case in cases:
             self.add(case)
 
     def add(self, case: str) -> None:
-        """Add a case, ``FILE:NAME``."""
+        """Add an execution of a case, ``FILE:NAME``."""
+        self.added += 1
+        if case == self._last:
+            return
+        self.first, self._last = self.first or case, case
         file, _, name = case.rpartition(":")
         self.count += 1
         self._numbers[file] += 1
@@ -135,7 +144,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Block):
     """An execution: what was executed, X around the window of a wrong cell, drawn, its wrong cells or shapes, or its message.
 
     ``about`` says of whom it is, as in ``indices, y-only: diverges``. Without ``settings``, what is wrong alone: what was executed
@@ -149,7 +158,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(Block):
     """Bars over releases or targets: a value for each label and series. Where nothing is drawn, it is a table."""
 
     labels: Sequence[str]
@@ -163,7 +172,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Block):
     """Numbers by release, in several tables where one is too wide; a page has one, and draws the trend of each row.
 
     Each of ``rows`` has a name, what it is, which only a page says, and a number for each release.
@@ -189,17 +198,17 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Folded:
-    """Blocks that a reader opens; ``name`` is the class of the element in HTML (``cases``, ``rules``, ``issue``)."""
+class Folded(Block):
+    """Blocks that a reader opens; ``name`` is the class of the element in HTML (``cases``, ``rules``)."""
 
     summary: Inline
-    blocks: Sequence["Block"]
+    blocks: Sequence[Block]
     name: str = ""
     is_open: bool = False
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Block):
     """Something that is wrong, or has changed: what filters show and hide, and keys go through.
 
     ``badges`` stand under the title, each with its tone; on a terminal, the first in front of it. ``data`` are the values that filters look at: ``target``, ``severity``,
@@ -210,12 +219,12 @@ class Finding:
     title: Inline
     badges: Sequence[Span]
     about: Inline
-    blocks: Sequence["Block"]
+    blocks: Sequence[Block]
     data: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Filters:
+class Filters(Block):
     """The values of each filter over the findings of a page; nothing elsewhere. ``noun`` is what findings are here."""
 
     choices: Mapping[str, Sequence[str]]
@@ -223,34 +232,14 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Block):
     """A part of a report with a heading, which a page lists in its navigation, with a number where there is one."""
 
     title: Inline
-    blocks: Sequence["Block"]
+    blocks: Sequence[Block]
     anchor: str = ""
     short: str = ""
     number: int | None = None
-
-
-Block = (
-    Heading
-    | Verdict
-    | Paragraph
-    | Bullets
-    | Facts
-    | Lines
-    | Command
-    | Table
-    | Names
-    | Evidence
-    | Chart
-    | Matrix
-    | Folded
-    | Finding
-    | Filters
-    | Section
-)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Input
 from maxpool_check.results.record import Execution
-from maxpool_check.words import plural
 
 Coordinates = tuple[int, ...]
 
@@ -26,9 +25,6 @@ _AROUND = 2
 
 _MOST_OF_TARGET = 4
 """Cells with the value that the target returned are marked if there are no more than these."""
-
-_MOST_PLANES = 8
-"""Of a window over three axes or more."""
 
 
 def coordinates(at: Sequence[object]) -> str:
@@ -126,19 +122,12 @@ class Plane:
         return max(len(text) for text in (*self.columns, *(cell.value for row in self.cells for cell in row)))
 
     @property
-    def table(self) -> list[list[str]]:
-        """The rows of the plane as texts of the same widths in each column: the positions on both axes first."""
-        rows = [
-            ["", *(f"{column} " for column in self.columns)],
-            *([label, *(cell.text for cell in row)] for label, row in zip(self.rows, self.cells, strict=True)),
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [[text.rjust(width) for text, width in zip(row, widths, strict=True)] for row in rows]
-
-    @property
     def lines(self) -> list[str]:
-        """The plane as text."""
-        return [" ".join(row).rstrip() for row in self.table]
+        """The plane as text, its columns aligned: the positions on both axes first."""
+        rows = [["", *(f"{column} " for column in self.columns)]]
+        rows += [[label, *(cell.text for cell in row)] for label, row in zip(self.rows, self.cells, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return [" ".join(map(str.rjust, row, widths)).rstrip() for row in rows]
 
 
 @dataclass(frozen=True)
@@ -146,14 +135,13 @@ class Drawing:
     """The planes of X around the window of the output cell at ``at``, and the wrong cells of the outputs there.
 
     ``planes`` is empty where the record does not hold the values of the window, and where the window lies in the padding. Of a
-    tensor whose values it does not hold, the window alone is drawn. ``left_out`` is the number of its other planes.
+    tensor whose values it does not hold, the window alone is drawn.
     """
 
     at: Coordinates
     window: str
     planes: tuple[Plane, ...]
     cells: tuple[Cell, ...] = ()
-    left_out: int = 0
 
     @property
     def place(self) -> str:
@@ -163,19 +151,12 @@ class Drawing:
     @property
     def has_marks(self) -> bool:
         """Whether there is more than taps, so that it needs the legend."""
-        cells = (cell for plane in self.planes for row in plane.cells for cell in row)
-        return any(cell.marks or cell.is_padding for cell in cells)
-
-    @property
-    def has_headings(self) -> bool:
-        """Whether each plane needs its coordinates: there are several, or X has more axes."""
-        return len(self.planes) > 1 or any(":" in plane.heading for plane in self.planes)
+        return any(cell.marks or cell.is_padding for plane in self.planes for row in plane.cells for cell in row)
 
     @property
     def lines(self) -> list[str]:
-        """The planes as text."""
-        lines = [line for plane in self.planes for line in ([plane.heading] * self.has_headings + plane.lines)]
-        return lines + ([f"({plural(self.left_out, 'more plane')})"] if self.left_out else [])
+        """The planes as text, each with its coordinates."""
+        return [line for plane in self.planes for line in [plane.heading, *plane.lines]]
 
 
 def drawings(execution: Execution) -> list[Drawing]:
@@ -189,18 +170,15 @@ def drawings(execution: Execution) -> list[Drawing]:
     ]
 
 
-def oracle_drawing(oracle: Oracle, at: Coordinates, of_target: Sequence[Coordinates] = ()) -> Drawing:
-    """The window of an output cell at coordinates N x C x D1 x ... x Dn; ``of_target`` are the cells that the target names."""
+def oracle_drawing(oracle: Oracle, at: Coordinates) -> Drawing:
+    """The window of an output cell at coordinates N x C x D1 x ... x Dn."""
     layout, axes = oracle.pooling.layout, list(zip(oracle.pooling.geometry, at[2:], strict=True))
     taps = [range(axis.start(i), axis.start(i) + axis.kernel * axis.dilation, axis.dilation) for axis, i in axes]
     number = int(oracle.choices[0][at])
     chosen = [tuple(map(int, np.unravel_index(number, oracle.core.shape)))] if number >= 0 else []
-    window = _Window(
-        layout, oracle.core.shape, at[:2], taps, lambda cell: str(oracle.core[cell]), chosen, list(of_target)
-    )
-    every = list(window.planes(everything=True))
-    text = window_text([axis.window(i) for axis, i in axes])
-    return Drawing(layout.arranged(at), text, tuple(every[:_MOST_PLANES]), (), max(0, len(every) - _MOST_PLANES))
+    window = _Window(layout, oracle.core.shape, at[:2], taps, lambda cell: str(oracle.core[cell]), chosen)
+    drawn = map(window.plane, dict.fromkeys([*window.marked, *window.own]))
+    return Drawing(layout.arranged(at), window_text([axis.window(i) for axis, i in axes]), tuple(drawn))
 
 
 def core_coordinates(at: Sequence[int], layout: Layout) -> Coordinates:
@@ -214,8 +192,13 @@ def _recorded(execution: Execution, cells: Sequence[Cell]) -> Iterator[Plane]:
     data, layout, first = execution.input, execution.layout, cells[0]
     if data is None or not all(first.window):
         return
-    channel = core_coordinates(first.at, layout)[:2]
-    known = _known_values(data, layout, first, channel)
+    channel, pooled = core_coordinates(first.at, layout)[:2], data.pooled
+    if is_whole := bool(pooled.values and len(pooled.values) == math.prod(pooled.shape)):
+        known = dict(np.ndenumerate(layout.to_core(np.array(pooled.values, object).reshape(pooled.shape))))
+    else:
+        # Of a large tensor, a record has the values of the window.
+        window = ((*channel, *position) for position in itertools.product(*first.window))
+        known = dict(zip(window, first.values or (), strict=False))
     if not known:
         return
     named = [core_coordinates(cell.got_cell, layout) for cell in cells if cell.got_cell is not None]
@@ -226,26 +209,9 @@ def _recorded(execution: Execution, cells: Sequence[Cell]) -> Iterator[Plane]:
         named = alike if len(alike) <= _MOST_OF_TARGET else []
     chosen = [core_coordinates(cell.chosen, layout) for cell in cells if cell.chosen is not None]
     taps = [_taps(first, axis, data) for axis in range(len(first.window))]
-    is_whole = bool(data.pooled.values)
-    yield from _Window(
-        layout,
-        layout.sizes(data.pooled.shape),
-        channel,
-        taps,
-        lambda cell: known.get(cell, "..."),
-        chosen,
-        named,
-        is_whole,
-    ).planes()
-
-
-def _known_values(data: Input, layout: Layout, cell: Cell, channel: Coordinates) -> Mapping[Coordinates, str]:
-    """The values that a record has of the tensor that is pooled, by N x C x D1 x ... x Dn: of a large one, those of the window."""
-    pooled = data.pooled
-    if pooled.values and len(pooled.values) == math.prod(pooled.shape):
-        return dict(np.ndenumerate(layout.to_core(np.array(pooled.values, object).reshape(pooled.shape))))
-    window = ((*channel, *position) for position in itertools.product(*cell.window))
-    return dict(zip(window, cell.values or (), strict=False))
+    sizes = layout.sizes(pooled.shape)
+    drawn = _Window(layout, sizes, channel, taps, lambda cell: known.get(cell, "..."), chosen, named, is_whole)
+    yield from map(drawn.plane, drawn.marked or drawn.own[:1])
 
 
 def _taps(cell: Cell, axis: int, data: Input) -> list[int]:
@@ -272,35 +238,37 @@ class _Window:
     taps: Sequence[Sequence[int]]
     value: Callable[[Coordinates], str]
     chosen: Sequence[Coordinates]
-    of_target: Sequence[Coordinates]
+    of_target: Sequence[Coordinates] = ()
     is_whole: bool = True
 
-    def planes(self, everything: bool = False) -> Iterator[Plane]:
-        """The planes with the cells of both sides, or the first one of the window; with ``everything``, all of it."""
-        marked = [cell for cell in (*self.chosen, *self.of_target) if self.is_whole or cell[:2] == self.channel]
-        outers = dict.fromkeys(cell[: max(2, len(cell) - 2)] for cell in marked)
-        own = [
-            (*self.channel, *outer)
-            for outer in itertools.product(*self.taps[:-2])
-            if all(0 <= at < size for at, size in zip(outer, self.sizes[2:], strict=False))
+    @property
+    def own(self) -> list[Coordinates]:
+        """The planes of the window."""
+        outers = ((*self.channel, *outer) for outer in itertools.product(*self.taps[:-2]))
+        return [
+            outer
+            for outer in outers
+            if all(0 <= at < size for at, size in zip(outer[2:], self.sizes[2:], strict=False))
         ]
-        outers |= dict.fromkeys(own if everything else own[: not outers])
-        for outer in outers:
-            yield self._plane(outer, [cell for cell in marked if cell[: len(outer)] == outer])
 
-    def _plane(self, outer: Coordinates, marked: Sequence[Coordinates]) -> Plane:
-        is_own = outer[:2] == self.channel
+    @property
+    def marked(self) -> list[Coordinates]:
+        """The planes with the cells of both sides."""
+        marked = [cell for cell in (*self.chosen, *self.of_target) if self.is_whole or cell[:2] == self.channel]
+        return list(dict.fromkeys(cell[: max(2, len(cell) - 2)] for cell in marked))
+
+    def plane(self, outer: Coordinates) -> Plane:
+        """A plane around the taps, and around what is marked in it."""
         ranges = []
+        marked = [cell for cell in (*self.chosen, *self.of_target) if cell[: len(outer)] == outer]
         for axis in range(len(outer) - 2, len(self.sizes) - 2):
-            positions = [cell[2 + axis] for cell in marked]
-            ranges.append(self._range(axis, self.taps[axis] if is_own else sorted(positions), positions))
-        at = self.layout.arranged([*outer, *[":"] * len(ranges)])
+            positions = sorted(cell[2 + axis] for cell in marked)
+            ranges.append(self._range(axis, self.taps[axis] if outer[:2] == self.channel else positions, positions))
         *rows, columns = ranges
-        cells = tuple(
-            tuple(self._cell((*outer, *row, column)) for column in columns) for row in itertools.product(*rows)
-        )
+        cells = tuple(tuple(self._cell((*outer, *row, at)) for at in columns) for row in itertools.product(*rows))
         labels = tuple(map(str, rows[0])) if rows else ("",)
-        return Plane(f"X{coordinates(at)}", labels, tuple(map(str, columns)), cells)
+        heading = f"X{coordinates(self.layout.arranged([*outer, *[':'] * len(ranges)]))}"
+        return Plane(heading, labels, tuple(map(str, columns)), cells)
 
     def _cell(self, cell: Coordinates) -> DrawnCell:
         spatial = cell[2:]
@@ -310,19 +278,11 @@ class _Window:
         return DrawnCell(value, is_tap, not is_inside, cell in self.chosen, cell in self.of_target)
 
     def _range(self, axis: int, taps: Sequence[int], marked: Sequence[int]) -> range:
-        """The positions to draw: the whole axis and the taps in its padding, or those around the taps.
-
-        In a plane that the window does not lie in, ``taps`` are the marked positions.
-        """
+        """The positions to draw: the whole axis and the taps in its padding, or those around the taps and what is marked near them."""
         low, high = min(0, taps[0]), max(self.sizes[2 + axis] - 1, taps[-1])
-        if not self.is_whole:
-            return range(taps[0], min(taps[-1], taps[0] + _MOST_POSITIONS - 1) + 1)
-        if high - low < _MOST_POSITIONS:
+        if self.is_whole and high - low < _MOST_POSITIONS:
             return range(low, high + 1)
-        near = [position for position in marked if abs(position - taps[0]) < _MOST_POSITIONS]
-        first, last = min([taps[0], *near]) - _AROUND, max([taps[-1], *near]) + _AROUND
-        if last - first >= _MOST_POSITIONS:
-            middle = marked[0] if marked else taps[0]
-            first = max(min(middle - _MOST_POSITIONS // 2, last - _MOST_POSITIONS + 1), first)
-            last = first + _MOST_POSITIONS - 1
-        return range(max(first, low), min(last, high) + 1)
+        near = [taps[0], *(at for at in marked if abs(at - taps[0]) < _MOST_POSITIONS)] if self.is_whole else [taps[0]]
+        around = _AROUND * self.is_whole
+        first = max(low, min(near) - around)
+        return range(first, min(high, max(*near, taps[-1]) + around, first + _MOST_POSITIONS - 1) + 1)

@@ -1,9 +1,9 @@
-"""A finding as blocks: what is wrong, its example with the window drawn, how to repeat it, a text for an issue, its cases."""
+"""A finding as blocks: what is wrong, its example with the window drawn, how to repeat it, its cases."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import quote
 
@@ -14,8 +14,7 @@ from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.reruns import commands
-from maxpool_check.reporting.writers import markdown
-from maxpool_check.results.record import Execution, RunHeader, TargetDescription
+from maxpool_check.results.record import Execution, RunHeader
 from maxpool_check.words import plural, shortened
 
 MOST_ROWS = 900
@@ -26,6 +25,7 @@ _BRIEF = 300
 
 _MOST_KINDS = 8
 _MOST_LINES = 24
+_LONGEST = 300
 
 
 class Detail(Enum):
@@ -34,9 +34,9 @@ class Detail(Enum):
     TERMINAL = 1
     """What is wrong, the example, and the command that executes it."""
     MARKDOWN = 2
-    """The same, shortened, with its variants and clauses; without commands."""
+    """The same."""
     PAGE = 3
-    """Everything: each variant of the example, the rules, a text for an issue, and a row for each case."""
+    """Everything: each variant of the example, the rules, and a row for each case."""
     PART = 4
     """What a page shows, with the cases by name: each has a page of its own."""
     ALONE = 5
@@ -78,28 +78,30 @@ class FindingView:
     @property
     def status(self) -> str:
         """``known``, or what is not expected of it."""
-        return self.label or {"SPECIAL": "special values", "": "not reviewed"}.get(
-            self.finding.label, self.finding.label.lower()
-        )
+        label = {"SPECIAL": "special values", "": "not reviewed"}.get(self.finding.label, self.finding.label.lower())
+        return self.label or label
 
     @property
     def title(self) -> str:
         """The title of the defect, or what the kinds mean."""
-        return self._cut(self.finding.title, 240)
+        return self._cut(self.finding.title)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of its executions and of their wrong cells."""
+        counted = (kind for each in self.finding.executions for kind in each.counts)
+        return list(dict.fromkeys([*self.finding.kinds, *counted]))
 
     def block(self, *, is_brief: bool = False) -> blocks.Finding:
         """All of it; ``is_brief``: the notes alone instead of why it happens."""
         finding, example = self.finding, self.finding.smallest
         severity = Span(finding.severity.value, tone=finding.severity.value)
-        status = Span(
-            self.status, strong=finding.is_unexpected, tone="unexpected" if finding.is_unexpected else "known"
-        )
+        tone = "unexpected" if finding.is_unexpected else "known"
+        badges = [Span(self.status, strong=finding.is_unexpected, tone=tone), severity]
         title: list[str | Span] = [Span(self.name, code=True)]
         if finding.defect is not None and finding.defect.title:
             title.append(f": {self.title}")
-        amount = plural(len(finding.cases), "case")
-        if self.detail is not Detail.TERMINAL:
-            amount += f" in {plural(len(finding.executions), 'execution')}"
+        amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')} on "
         data = {
             "target": finding.target,
             "severity": finding.severity.value,
@@ -109,43 +111,14 @@ class FindingView:
         }
         about = map(Paragraph, self.notes) if is_brief else self._about()
         content = [*about, *self._example(), *self._references(), *self._repeat(), *self._cases()]
-        return blocks.Finding(
-            self.anchor, title, [status, severity], [f"{amount} on ", Span(finding.target, code=True)], content, data
-        )
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of its executions and of their wrong cells."""
-        counted = (kind for each in self.finding.executions for kind in each.counts)
-        return list(dict.fromkeys([*self.finding.kinds, *counted]))
-
-    @property
-    def issue(self) -> str:
-        """A text for an issue, as Markdown: what is wrong, where, the example, the rules, and how to repeat it."""
-        finding, example, target = self.finding, self.finding.smallest, self._target
-        opset = f"; operator set of the model: {example.opset}" if example.opset is not None else ""
-        facts = [
-            ("runtime", target.software()),
-            ("system", f"{self.header.system}; processor: {target.processor or 'unknown'}"),
-            ("document", f"{example.spec}{opset}"),
-            ("severity", finding.severity.value),
-            ("versions that show it", self._versions),
-        ]
-        title = finding.title if "MaxPool" in finding.title else f"MaxPool: {finding.title}"
-        view = replace(self, detail=Detail.MARKDOWN, everything=True, notes=())
-        about = [blocks.Heading(1, title), blocks.Facts(facts), *view._about(), *view._example()]
-        again = (blocks.Command(text, about) for about, text in commands(example, self.header))
-        return markdown.markdown([*about, blocks.Facts(self._judged), *again])
-
-    @property
-    def _target(self) -> TargetDescription:
-        return next(target for target in self.header.targets if target.name == self.finding.target)
+        return blocks.Finding(self.anchor, title, badges, [amount, code(finding.target)], content, data)
 
     @property
     def _versions(self) -> str:
         """The versions that show it, in words; the tested one if no more is known."""
         known = self.finding.defect.versions if self.finding.defect is not None else ""
-        tested = f"{self._target.version or 'this one'}, which was tested here"
+        version = next(target.version for target in self.header.targets if target.name == self.finding.target)
+        tested = f"{version or 'this one'}, which was tested here"
         return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
 
     @property
@@ -157,91 +130,66 @@ class FindingView:
 
     def _about(self) -> Iterator[Block]:
         """Why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
-        finding, defect, is_brief = self.finding, self.finding.defect, self.detail is Detail.TERMINAL
+        finding, defect = self.finding, self.finding.defect
         if defect is not None and defect.reason:
             yield Paragraph(" ".join(defect.reason.split()))
-        if defect is None or not defect.reason or is_brief:
-            shown = finding.example_kinds if is_brief else finding.kinds
-            yield from (Paragraph(sentence(kind)) for kind in shown[: None if self.everything else _MOST_KINDS])
+        else:
+            yield from (Paragraph(sentence(kind)) for kind in finding.example_kinds[:_MOST_KINDS])
         notes: list[Inline] = [finding.explanation] if defect is None and finding.explanation else []
         notes += finding.notices
         if defect is not None and defect.issue:
             is_link = re.fullmatch(r"https://[\w./?#&=%~+-]+", defect.issue)
             notes.append(["Upstream: ", Span(defect.issue, href=defect.issue if is_link else "")])
-        if not is_brief:
-            variants = Counter(execution.variant for execution in finding.executions)
-            numbers = ", ".join(f"{number} {variant}" for variant, number in variants.items())
-            more = f". All kinds: {', '.join(finding.kinds)}" if finding.kinds != finding.example_kinds else ""
-            notes.append(f"Executions: {numbers}{self._cut(more, 240)}.")
-        if self.pages is not None and self.detail is Detail.PART and defect is not None:
+        variants = Counter(execution.variant for execution in finding.executions)
+        if len(variants) > 1:
+            notes.append(f"Executions: {', '.join(f'{number} {variant}' for variant, number in variants.items())}.")
+        if self.detail is Detail.PART and defect is not None and self.pages is not None:
             notes.append(Span("The page of this defect", href=self.pages("defects", defect.id)))
-        yield from map(Paragraph, [*notes, *self.notes])
         if self.detail.is_page:
-            yield Paragraph(f"Versions that show it: {self._versions}.")
+            notes.append(f"Versions that show it: {self._versions}.")
+        yield from map(Paragraph, [*notes, *self.notes])
 
     def _example(self) -> Iterator[Block]:
+        """The example, on a page in each variant that shows something else."""
         example = self.finding.smallest
-        title = self._cut(example.title, 240)
-        if not self.detail.is_page:
-            most = _MOST_LINES if self.detail is Detail.MARKDOWN and not self.everything else None
-            start = [] if self.detail is Detail.TERMINAL else ["Example "]
-            yield Paragraph([*start, code(example.case), f" ({example.variant}): {title}"])
-            yield blocks.Evidence(ExecutionView(example), most=most)
-            return
-        yield blocks.Heading(4, ["Example: ", code(example.case)])
-        yield Paragraph(title)
+        yield Paragraph(["Example ", code(example.case), f": {self._cut(example.title)}"])
         alike: dict[tuple[object, ...], list[Execution]] = defaultdict(list)
         for each in self.finding.executions:
             if each.case == example.case:
                 alike[each.verdict, each.kinds, each.cells, each.cells or each.message].append(each)
-        for number, executions in enumerate(alike.values()):
+        most = None if self.everything or self.detail.is_page else _MOST_LINES
+        for number, executions in enumerate(list(alike.values())[: None if self.detail.is_page else 1]):
             variants = Span(", ".join(each.variant for each in executions), strong=True)
-            shown = f" ({', '.join(executions[0].kinds)})" if executions[0].kinds else ""
-            about: list[str | Span] = [variants, f": {executions[0].verdict.value}{shown}"]
-            yield blocks.Evidence(ExecutionView(executions[0]), about, settings=number == 0)
+            kinds = f" ({', '.join(executions[0].kinds)})" if executions[0].kinds else ""
+            about: list[str | Span] = [variants, f": {executions[0].verdict.value}{kinds}"]
+            yield blocks.Evidence(ExecutionView(executions[0]), about, settings=number == 0, most=most)
 
     def _references(self) -> Iterator[Block]:
         """The rules and clauses, and what is wrong with the document."""
-        example = self.finding.smallest
-        if self.detail.is_page:
-            rules = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
-            yield blocks.Folded("The rules and clauses", [rules, blocks.Facts(self._judged), self._clauses()], "rules")
-        elif self.detail is Detail.MARKDOWN and example.clauses:
-            yield Paragraph(["Clauses: ", code(", ".join(example.clauses)), "."])
-        if example.erratum and self.detail is not Detail.TERMINAL:
-            yield Paragraph(f"Erratum of the document: {self._cut(example.erratum, 600)}")
-
-    def _clauses(self) -> Paragraph:
         by_case = {execution.case: execution.clauses for execution in self.finding.executions}
         clauses = Counter(clause for named in by_case.values() for clause in named).most_common()
-        text: list[str | Span] = []
-        for clause, count in clauses:
-            text += [", " if text else "The clauses that its cases are about: "]
-            place = f"#clause={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
-            text += [Span(clause, href=place), f" ({plural(count, 'case')})"]
-        return Paragraph([*text, "."] if clauses else "Its cases name no clause.")
+        if self.detail.is_page:
+            text: list[str | Span] = ["Its cases are about: " if clauses else "Its cases name no clause."]
+            for number, (clause, count) in enumerate(clauses):
+                place = f"#clause={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
+                text += [", "] * (number > 0) + [Span(clause, href=place), f" ({plural(count, 'case')})"]
+            rules = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
+            yield blocks.Folded("The rules and clauses", [rules, blocks.Facts(self._judged), Paragraph(text)], "rules")
+        if self.finding.smallest.erratum:
+            yield Paragraph(f"Erratum of the document: {self._cut(self.finding.smallest.erratum)}")
 
     def _repeat(self) -> Iterator[Block]:
         every = [blocks.Command(text, about) for about, text in commands(self.finding.smallest, self.header)]
-        if not self.detail.is_page:
-            yield from every[: self.detail is Detail.TERMINAL]
-            return
-        yield blocks.Heading(4, "Repeat it")
-        yield from every
-        if self.detail is not Detail.PART:
-            text = blocks.Lines(self.issue.splitlines(), f"A text for an issue about {self.name}")
-            yield blocks.Folded("A text for an issue", [text], "issue")
+        yield from every if self.detail.is_page else every[:1]
 
     def _cases(self) -> Iterator[Block]:
         cases = self.finding.cases
-        words = "The case" if len(cases) == 1 else f"All {len(cases)} cases"
-        if self.detail is Detail.TERMINAL and self.everything:
-            yield Names(cases)
-        elif self.detail is Detail.PART or (self.detail is Detail.MARKDOWN and self.everything and len(cases) > 1):
-            yield blocks.Folded(words, [Names(cases)], "cases")
-        elif self.detail is Detail.PAGE:
+        words = plural(len(cases), "case")
+        if self.detail is Detail.PAGE:
             rest = [Paragraph(f"{len(cases) - MOST_ROWS} more; the record has all of them.")] * (len(cases) > MOST_ROWS)
             yield blocks.Folded(words, [self._rows(), *rest], "cases")
+        elif self.detail is Detail.PART or (self.everything and self.detail is not Detail.ALONE):
+            yield blocks.Folded(words, [Names(cases)], "cases")
 
     def _rows(self) -> blocks.Table:
         """A row for each case: the variants that show it, and the first wrong cell or the message."""
@@ -261,9 +209,9 @@ class FindingView:
         data = [{"clauses": " ".join(first.clauses)} if first.clauses else {} for first, *_ in shown]
         return blocks.Table(headings, rows, label=f"Cases of {self.name}", name="rows", data=data)
 
-    def _cut(self, text: str, most: int) -> str:
-        is_whole = self.everything or self.detail is not Detail.MARKDOWN
-        return " ".join(text.split()) if is_whole else shortened(text, most, end=False)
+    def _cut(self, text: str) -> str:
+        is_whole = self.everything or self.detail.is_page
+        return " ".join(text.split()) if is_whole else shortened(text, _LONGEST, end=False)
 
 
 def filters(views: Sequence[FindingView]) -> list[Block]:

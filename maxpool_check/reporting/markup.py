@@ -87,14 +87,9 @@ def fenced(lines: Iterable[str], language: str = "text") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def folded(heading: str, *blocks: str) -> str:
-    """Blocks that are hidden until the reader opens them."""
-    return joined([f"<details><summary>{heading}</summary>", *blocks, "</details>"])
-
-
-def opened(heading: str, *blocks: str) -> str:
-    """Blocks that the reader can hide."""
-    return joined([f"<details open><summary>{heading}</summary>", *blocks, "</details>"])
+def folded(heading: str, *blocks: str, is_open: bool = False) -> str:
+    """Blocks that are hidden until the reader opens them, or that can be hidden."""
+    return joined([f"<details{' open' * is_open}><summary>{heading}</summary>", *blocks, "</details>"])
 
 
 def clipped(lines: Iterable[str], most_lines: int, most_columns: int = 200) -> list[str]:

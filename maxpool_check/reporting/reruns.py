@@ -20,24 +20,20 @@ _NEXT: dict[int, str] = {
 def commands(execution: Execution, header: RunHeader) -> list[tuple[str, str]]:
     """Command lines that repeat an execution of a run, each with what it does; the first executes it again."""
     path, _, line = execution.origin.rpartition(":")
-    target, place = execution.target, place_of(execution.case, path)
-    repro = "write a script that runs without maxpool-check"
+    target = execution.target
     if line == "0":
         # A case of a user's model, which has no lines.
-        node = f"{path}:{execution.case.partition('/')[0].partition(':')[2]}"
-        return [
-            ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", target])),
-            (repro, shlex.join(["maxpool-check", "repro", node, "-t", target, "-o", "repro"])),
-        ]
-    drawn = ("draw its windows", shlex.join(explain_again(execution)))
-    if not _can_run(target):
-        return [drawn]
-    known = ["--known", "none"] if header.known_sha256 is None else []
-    again = ["maxpool-check", "run", path, "-t", target, "-k", execution.case, *known]
-    result = [("run the example", shlex.join(again)), drawn]
+        again = [("test the model again", ["maxpool-check", "model", path, "-t", target])]
+        place = f"{path}:{execution.case.partition('/')[0].partition(':')[2]}"
+    else:
+        known = ["--known", "none"] if header.known_sha256 is None else []
+        again = [("run the example", ["maxpool-check", "run", path, "-t", target, "-k", execution.case, *known])]
+        again = [*(again if _can_run(target) else []), ("draw its windows", explain_again(execution))]
+        place = place_of(execution.case, path)
     if can_start(target):
-        result.append((repro, shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])))
-    return result
+        repro = ["maxpool-check", "repro", place, "-t", target, "-o", "repro"]
+        again.append(("write a script that runs without maxpool-check", repro))
+    return [(about, shlex.join(words)) for about, words in again]
 
 
 def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
@@ -67,15 +63,13 @@ def next_step(report: RunReport) -> str:
         return shlex.join(explain_again(report.unexpected[0].smallest))
     if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
         return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
-    targets = [target.name for target in report.record.header.targets]
     if report.exit_code == ExitCode.INCOMPLETE:
-        if not report.problems or not any(map(can_start, targets)):
-            return ""
-        kernel = next((name for name in targets if report.problems[0].startswith(name)), "")
-        if kernel.startswith(_PROGRAM):
-            return shlex.join(["maxpool-check", "targets", "check", kernel])
-        if kernel.startswith(_FUNCTION):
-            return f"correct {kernel.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
+        targets = [target.name for target in report.record.header.targets]
+        failed = next((name for name in targets if any(each.startswith(name) for each in report.problems[:1])), "")
+        if failed.startswith(_PROGRAM):
+            return shlex.join(["maxpool-check", "targets", "check", failed])
+        if failed.startswith(_FUNCTION):
+            return f"correct {failed.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
     return _NEXT.get(report.exit_code, "")
 
 

@@ -62,7 +62,7 @@ def group_of(execution: Execution, finding: Finding) -> ResultGroup:
     return ResultGroup.DIVERGENCE
 
 
-def tallies(
+def _tallies(
     findings: Iterable[Finding], keys: type[_Key], key: Callable[[Execution, Finding], _Key]
 ) -> dict[_Key, Tally]:
     """The tally of each key of an execution and its finding that occurs, in the order of the keys."""
@@ -79,16 +79,11 @@ def tallies(
     return result
 
 
-def by_group(findings: Iterable[Finding]) -> dict[ResultGroup, Tally]:
-    """The tally of each group that occurs."""
-    return tallies(findings, ResultGroup, group_of)
-
-
-def in_words(groups: dict[ResultGroup, Tally], adjective: str = "") -> str:
+def _in_words(findings: Iterable[Finding], adjective: str = "") -> str:
     """``318 known divergences in 12 defects, 557 known refusals in 3 defects``."""
     return ", ".join(
         f"{group.counted(tally.executions, adjective)} in {plural(tally.defects, 'defect')}"
-        for group, tally in groups.items()
+        for group, tally in _tallies(findings, ResultGroup, group_of).items()
     )
 
 
@@ -131,11 +126,6 @@ class RunReport:
         return findings(self.record)
 
     @property
-    def in_full(self) -> bool:
-        """Whether a text shows known defects in full."""
-        return self.verbose or self.cases
-
-    @property
     def unexpected(self) -> list[Finding]:
         """The findings that fail the run."""
         return [finding for finding in self.findings if finding.is_unexpected]
@@ -144,11 +134,6 @@ class RunReport:
     def special(self) -> list[Finding]:
         """What only special values show in a user's model."""
         return [finding for finding in self.findings if finding.is_special]
-
-    @property
-    def inconsistent(self) -> list[Finding]:
-        """The inconsistencies that no known defect expects."""
-        return [finding for finding in self.findings if not finding.is_expected and finding.is_inconsistency]
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
@@ -164,11 +149,6 @@ class RunReport:
         return {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
 
     @property
-    def verdicts(self) -> list[Verdict]:
-        """The verdicts that occur, in order."""
-        return [verdict for verdict, count in self.totals.items() if count]
-
-    @property
     def compared(self) -> int:
         """The number of executions that were compared with a document."""
         return sum(count for verdict, count in self.totals.items() if verdict in COMPARED)
@@ -181,12 +161,12 @@ class RunReport:
     @cached_property
     def groups(self) -> Mapping[ResultGroup, Tally]:
         """The compared executions that do not conform, by group: those that occur, in order."""
-        return by_group(self.findings)
+        return _tallies(self.findings, ResultGroup, group_of)
 
     @cached_property
     def severities(self) -> Mapping[Severity, Tally]:
         """The defects, executions and cases of each severity that occurs, the worst first."""
-        return tallies(self.findings, Severity, lambda _, finding: finding.severity)
+        return _tallies(self.findings, Severity, lambda _, finding: finding.severity)
 
     @property
     def tested(self) -> str:
@@ -223,6 +203,11 @@ class RunReport:
         """What is wrong with the run itself."""
         return self.record.footer.errors if self.record.footer else ("the run did not end",)
 
+    @property
+    def passed(self) -> bool:
+        """Whether the run ended without an unexpected result, whatever known defects it shows."""
+        return self.record.footer is not None and self.exit_code == ExitCode.AS_EXPECTED
+
     @cached_property
     def result(self) -> tuple[str, str]:
         """The result of the run: one or two words, and a sentence without its full stop."""
@@ -233,13 +218,10 @@ class RunReport:
         if self.exit_code == ExitCode.INCOMPLETE:
             return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
         expected = [finding for finding in self.findings if finding.is_expected]
-        accepted = [
-            in_words(by_group(expected), "known"),
-            in_words(by_group(self.special), "special-value"),
-            in_words(by_group(self.inconsistent)),
-        ]
+        inconsistent = [each for each in self.findings if not each.is_expected and each.is_inconsistency]
+        accepted = [_in_words(expected, "known"), _in_words(self.special, "special-value"), _in_words(inconsistent)]
         if self.exit_code == ExitCode.UNEXPECTED:
-            label, parts = RunLabel.UNEXPECTED, self._unexpected
+            label, parts = RunLabel.UNEXPECTED, self._unexpected()
         else:
             # Wrong values are never a success without a word.
             wrong = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
@@ -247,18 +229,12 @@ class RunReport:
             parts = ["0 unexpected"]
         return label.value, "; ".join(filter(None, [*parts, *accepted, self.balance]))
 
-    @property
-    def passed(self) -> bool:
-        """Whether the run ended without an unexpected result, whatever known defects it shows."""
-        return self.record.footer is not None and self.exit_code == ExitCode.AS_EXPECTED
-
-    @property
     def _unexpected(self) -> list[str]:
         """What fails the run, in words."""
         unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
         allowed = sum(bool(execution.information) for execution in self.record.executions)
         results = f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"
-        if groups := in_words(by_group(self.unexpected)):
+        if groups := _in_words(self.unexpected):
             results += f": {groups}"
         return [
             results if unexpected else "",

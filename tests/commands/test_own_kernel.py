@@ -29,7 +29,7 @@ def test_a_function_has_no_version_and_no_provider(cli, small, kernel_target, re
     done = cli("run", small, "-t", name, "-k", "small:ordinary", "-o", record, *options)
     (target,) = header(record)["targets"]
     assert (target["distribution"], target["version"], target["provider"]) == ("python", "", "")
-    assert done.out.splitlines()[0] == f"{name}  Python {target['python']}"
+    assert done.out.splitlines()[0] == f"{name}: Python {target['python']}"
     for path in reports.values():
         assert "CPUExecutionProvider" not in path.read_text(), path
         assert "python 0" not in path.read_text(), path
@@ -43,7 +43,7 @@ def test_a_function_has_no_version_and_no_provider(cli, small, kernel_target, re
 def test_of_a_program_what_it_says_is_shown_and_nothing_else(cli, small, record):
     for name, about in (("says_its_name", "acme 2.1"), ("says_nothing", "no version named")):
         done = cli("run", small, "-t", misbehaving(name), "-k", "small:ordinary", "-o", record, COLUMNS="400")
-        assert done.out.splitlines()[0] == f"{misbehaving(name)}  {about}"
+        assert done.out.splitlines()[0] == f"{misbehaving(name)}: {about}"
         (target,) = header(record)["targets"]
         assert (target["provider"], target["python"]) == ("", "-")
 
@@ -55,7 +55,7 @@ def test_a_record_of_an_older_version_is_read_and_shown_without_the_version_0(cl
     record.write_text(old)
     done = cli("report", record)
     assert "python 0" not in done.out
-    assert f"{kernel_target('right')}  CPUExecutionProvider, Python" in done.out
+    assert f"{kernel_target('right')}: CPUExecutionProvider, Python" in done.out
 
 
 def test_a_transcript_has_every_line_and_changes_no_execution(cli, small, kernel_target, record, tmp_path):
@@ -175,7 +175,7 @@ def test_a_function_that_cannot_be_called_is_one_error_before_the_first_case(cli
 def test_a_function_that_can_be_called_is(cli, small, function, parameters):
     done = cli("run", small, "-t", function(parameters, "raise NotImplementedError('not today')"))
     assert done.code == 1
-    assert "refusal: NotImplementedError: not today" in done.out
+    assert "NotImplementedError: not today" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("error", ["NotImplementedError", "ValueError", "MemoryError"])

@@ -388,7 +388,7 @@ def test_print(pages, visit):
     assert not page.locator("nav").is_visible()
     assert shown(page).count() > 2
     # What is folded on the screen is on paper.
-    assert page.locator("details.conforming table").first.is_visible()
+    assert page.locator("details.conforming .names").first.is_visible()
     assert page.locator("details.cases table").first.is_visible()
     assert page.pdf().startswith(b"%PDF-")
 

@@ -10,9 +10,10 @@ import pytest
 
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting.blocks import Names, Table, plain
+from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.run_view import for_page
+from maxpool_check.reporting.run_view import document
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT, shipped
@@ -55,7 +56,7 @@ def inner(all_blocks):
 def test_every_execution_is_somewhere_on_the_page():
     record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     shown = set()
-    for block in inner(for_page(RunReport(record, record.footer.exit_code)).blocks):
+    for block in inner(document(RunReport(record, record.footer.exit_code), Detail.PAGE).blocks):
         if isinstance(block, Table) and block.name == "rows":
             shown |= {plain(row[0][0]) for row in block.rows}
         elif isinstance(block, Names):

@@ -50,8 +50,7 @@ def _block(block: Block, level: int) -> str:
             head = [place, f"{'#' * level} {inline(title)}", markup.wrapped(f"{words}: {inline(about)}")]
             return markup.joined([*head, markdown(content, level + 1)])
         case blocks.Folded(summary, content):
-            fold = markup.opened if block.is_open else markup.folded
-            return fold(inline(summary), markdown(content, level + 1))
+            return markup.folded(inline(summary), markdown(content, level + 1), is_open=block.is_open)
         case blocks.Evidence(view, about, settings, most):
             lines = view.lines(settings)
             lines = lines if most is None else markup.clipped(lines, most)

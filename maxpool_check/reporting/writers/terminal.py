@@ -88,7 +88,8 @@ class _Writer:
         """Print a block."""
         match block:
             case blocks.Section(title, content):
-                self._say(f"[bold]{_marked(title)}[/]")
+                if title:
+                    self._say(f"[bold]{_marked(title)}[/]")
                 self._inner(content, 2 if title else 0)
                 self.space()
             case blocks.Finding(_, title, badges, about, content):

@@ -25,7 +25,7 @@
   };
   const cases = new Set([...all("table.rows tbody tr").map(rowCase), ...all("details.cases .names").flatMap(ids)]);
   const searched = new Map(findings.map((finding) => [finding, [...finding.children]
-    .filter((each) => !each.matches(".issue, .rules, .command")).map((each) => each.textContent).join(" ").toLowerCase()]));
+    .filter((each) => !each.matches(".rules, .command")).map((each) => each.textContent).join(" ").toLowerCase()]));
   const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
   // A case is named in full, or by a part of its name.
   const caseMatches = (name, wanted) =>
