@@ -1,6 +1,5 @@
 """The releases where the result on a case changes: the report of ``bisect``, as blocks, as JSON, and for CI systems."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -10,11 +9,12 @@ from maxpool_check import inert
 from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
-from maxpool_check.reporting.executions import ExecutionView, details
+from maxpool_check.reporting.changes import side
+from maxpool_check.reporting.executions import details
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
-from maxpool_check.reporting.reruns import place_of
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode
+from maxpool_check.words import shortened
 
 TOO_FEW = "fewer than two releases could be tested"
 
@@ -78,39 +78,36 @@ class BisectionReport:
         return f"last {last}, first {first}"
 
     def documents(self, form: Form) -> Iterator[Document]:
-        """The changes, the result of each release, and both sides of each change in full."""
+        """The changes; but on a terminal also both sides of each, and the result of each release."""
         tone = "bad" if self.exit_code else "known"
         every = ", one after the other" if self.linear else ""
         summary = f"{len(self.tested)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
-        about = Paragraph(f"{form.cut(self.title)}. {summary}." if form is not Form.TEXT else summary)
-        skipped: list[Inline] = [f"{version} skipped: {form.cut(why)}" for version, why in self.skipped.items()]
         word = "INCOMPLETE" if self.errors else "CHANGED" if self.boundaries else "UNCHANGED"
-        head: list[Block] = [blocks.Verdict(word, form.cut(result), tone) for result in self.results]
-        head += [about, *([blocks.Bullets(skipped)] if skipped else [])]
-        parts = [] if form is Form.TEXT else [*self._changes(form), self._releases(form)]
-        yield Document("MaxPool bisection", f"{form.cut(self.case)} on {form.cut(self.target)}", head, parts)
+        head: list[Block] = [blocks.Verdict(word, shortened(result), tone) for result in self.results]
+        head += [] if form is Form.TEXT else [Paragraph(shortened(self.title))]
+        head += [Paragraph(summary)]
+        head += [Paragraph(f"{version} skipped: {shortened(why)}") for version, why in self.skipped.items()]
+        parts = [] if form is Form.TEXT else [*map(self._change, self.boundaries), self._releases]
+        title = f"{shortened(self.case)} on {shortened(self.target)}"
+        yield Document("MaxPool bisection", title, head, parts)
 
-    def _releases(self, form: Form) -> Section:
+    @property
+    def _releases(self) -> Section:
         firsts = {boundary.first for boundary in self.boundaries}
         rows: list[list[Inline]] = []
         for position, seen in self.tested.items():
-            tone = "bad" if seen.is_fault else "good"
+            result = Span(shortened(str(seen)), tone="bad" if seen.is_fault else "good")
             changes = "changes" if position in firsts else ""
-            rows.append([Span(self.versions[position], code=True), Span(form.cut(str(seen)), tone=tone), changes])
+            rows.append([Span(self.versions[position], code=True), result, changes])
         table = blocks.Table(["release", "result", "change"], rows, label="Releases that were tested")
-        place = place_of(self.case, self.origin.rpartition(":")[0])
-        again = blocks.Command(shlex.join(["maxpool-check", "bisect", place, "-t", self.target]), "search again")
-        return Section("Releases that were tested", [table, *([again] if form is Form.HTML else [])], "releases")
+        return Section("Releases that were tested", [table], "releases")
 
-    def _changes(self, form: Form) -> Iterator[Block]:
-        for number, boundary in enumerate(self.boundaries, 1):
-            sides: list[Block] = []
-            for label, position in (("last", boundary.last), ("first", boundary.first)):
-                seen = self.tested[position]
-                about: Inline = [Span(f"{label} {self.versions[position]}", strong=True), f": {seen}"]
-                if seen.is_fault or form is Form.HTML:
-                    sides.append(blocks.Evidence(ExecutionView(seen.execution), about, settings=seen.is_fault))
-            yield Section(form.cut(self.sentence(boundary)), sides, f"change-{number}", f"Change {number}")
+    def _change(self, boundary: Boundary) -> Section:
+        sides = [
+            side(f"{label} {self.versions[position]}", self.tested[position].execution, settings=label == "first")
+            for label, position in (("last", boundary.last), ("first", boundary.first))
+        ]
+        return Section(shortened(self.sentence(boundary)), sides, f"change-{self.boundaries.index(boundary) + 1}")
 
     def checks(self) -> Checks:
         """A test for each release that was tried, which fails where it shows a fault, and an alert for each change."""

@@ -22,7 +22,7 @@ from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
-from maxpool_check.words import plural
+from maxpool_check.words import plural, shortened
 
 _NEWEST = 8
 """How many releases a step summary shows."""
@@ -256,20 +256,17 @@ def _document(report: HistoryReport, form: Form, most: int, newest: int) -> Docu
     """The report with so many groups of changes of each step, and the newest releases."""
     shown = report.executed[-newest:] if newest else []
     headers = [release.record.header for release in shown if release.record is not None]
-    head: list[Block] = [_result(report), *(Paragraph(form.cut(error), "problem") for error in report.errors)]
-    steps: list[Block] = [_step(step, form, most) for step in report.steps[-newest:]]
+    head: list[Block] = [_result(report), *(Paragraph(shortened(error), "problem") for error in report.errors)]
+    steps: list[Block] = [_step(step, most) for step in report.steps[-newest:]]
     changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
     parts: list[Block] = [*_numbers(report, shown, form), changes]
-    if form is Form.HTML:
-        parts.insert(0, _trend(report))
     if headers and form is not Form.TEXT:
         facts: list[Block] = [blocks.Facts(list(environment(headers[-1])))]
         if headers[-1].command:
             facts.append(blocks.Command(shlex.join(headers[-1].command), "run the newest again"))
         parts.append(Section("Environment of the newest", facts, "environment", "Environment"))
     left_out = f", the newest {len(shown)} of {len(report.executed)} releases" * (len(shown) < len(report.executed))
-    title = report.target if form is Form.HTML else f"{report.target}: a history{left_out}"
-    return Document("MaxPool history", form.cut(title), head, parts)
+    return Document("MaxPool history", shortened(f"{report.target}: a history{left_out}"), head, parts)
 
 
 def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:
@@ -298,37 +295,10 @@ def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> 
         yield Section(title, [matrix, *words], name.lower(), name)
 
 
-_SERIES = {
-    "wrong": (Verdict.DIVERGES, Verdict.UNSTABLE),
-    "crashed": (Verdict.CRASHES, Verdict.TIMES_OUT),
-    "refused or not implemented": (Verdict.REFUSES,),
-    "inconsistent": (Verdict.INCONSISTENT,),
-}
-"""The verdicts of a chart, by the word for them."""
-
-
-def _trend(report: HistoryReport) -> Section:
-    """The executions that do not conform, by release."""
-    series = {
-        word: [sum(each.verdicts.get(verdict, 0) for verdict in verdicts) for each in report.executed]
-        for word, verdicts in _SERIES.items()
-    }
-    labels = [release.version for release in report.executed]
-    shown = {word: values for word, values in series.items() if any(values)}
-    chart = blocks.Chart(labels, shown, "Executions that do not conform, by release")
-    content: list[Block] = [chart] if report.executed else [Paragraph("No release was executed.")]
-    return Section("Trend: executions that do not conform", content, "trend", "Trend")
-
-
-def _step(step: Step, form: Form, most: int) -> Block:
+def _step(step: Step, most: int) -> Block:
     """The groups of changes of a step, so many of them."""
-    groups, name = step.changes.groups, f"{step.old} to {step.new}"
-    if form in (Form.TEXT, Form.GITHUB) or not groups:
-        return Paragraph(str(step))
-    if form is Form.HTML:
-        title: Inline = [Span(name, strong=True), f": {plural(len(groups), 'group')} of changes"]
-        return blocks.Folded(title, [table_of(groups, most)])
-    return Section(name, [table_of(groups, most)])
+    groups = step.changes.groups
+    return blocks.Folded(str(step), [table_of(groups, most)]) if groups else Paragraph(str(step))
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:

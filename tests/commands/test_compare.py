@@ -271,7 +271,7 @@ def test_a_history_of_two_releases(cli, tmp_path):
     assert "indices-sentinel" not in new["kinds"]
     (step,) = document["changes"]
     assert step["summary"]["fixed"] > 0
-    assert "### 1.28.0 to 1.29.0" in report.read_text()
+    assert "1.28.0 to 1.29.0: " in report.read_text()
     assert [suite.name for suite in JUnitXml.fromfile(str(junit))] == ["onnxruntime 1.28.0", "onnxruntime 1.29.0"]
 
 
