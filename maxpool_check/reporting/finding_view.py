@@ -37,15 +37,11 @@ class Detail(Enum):
     """The same."""
     PAGE = 3
     """Everything: each variant of the example, the rules, and a row for each case."""
-    PART = 4
-    """What a page shows, with the cases by name: each has a page of its own."""
-    ALONE = 5
-    """What a page shows, without the cases, which are elsewhere."""
 
     @property
     def is_page(self) -> bool:
         """Whether it is for HTML."""
-        return self.value >= Detail.PAGE.value
+        return self is Detail.PAGE
 
 
 @dataclass(frozen=True)
@@ -78,8 +74,7 @@ class FindingView:
     @property
     def status(self) -> str:
         """``known``, or what is not expected of it."""
-        label = {"SPECIAL": "special values", "": "not reviewed"}.get(self.finding.label, self.finding.label.lower())
-        return self.label or label
+        return self.label or self.finding.label
 
     @property
     def title(self) -> str:
@@ -143,7 +138,7 @@ class FindingView:
         variants = Counter(execution.variant for execution in finding.executions)
         if len(variants) > 1:
             notes.append(f"Executions: {', '.join(f'{number} {variant}' for variant, number in variants.items())}.")
-        if self.detail is Detail.PART and defect is not None and self.pages is not None:
+        if defect is not None and self.pages is not None:
             notes.append(Span("The page of this defect", href=self.pages("defects", defect.id)))
         if self.detail.is_page:
             notes.append(f"Versions that show it: {self._versions}.")
@@ -185,10 +180,10 @@ class FindingView:
     def _cases(self) -> Iterator[Block]:
         cases = self.finding.cases
         words = plural(len(cases), "case")
-        if self.detail is Detail.PAGE:
+        if self.detail.is_page:
             rest = [Paragraph(f"{len(cases) - MOST_ROWS} more; the record has all of them.")] * (len(cases) > MOST_ROWS)
             yield blocks.Folded(words, [self._rows(), *rest], "cases")
-        elif self.detail is Detail.PART or (self.everything and self.detail is not Detail.ALONE):
+        elif self.everything:
             yield blocks.Folded(words, [Names(cases)], "cases")
 
     def _rows(self) -> blocks.Table:
@@ -200,7 +195,8 @@ class FindingView:
         rows: list[list[Inline]] = []
         shown = list(by_case.values())[:MOST_ROWS]
         for first, *others in shown:
-            link = Span(first.case, href=f"#case={quote(first.case)}")
+            place = f"#case={quote(first.case)}" if self.pages is None else self.pages("cases", first.case)
+            link = Span(first.case, href=place)
             case: list[str | Span] = [link] if is_brief else [link, Span(first.title, tone="small")]
             variants = ", ".join(execution.variant for execution in (first, *others))
             dtype = first.input.pooled.dtype if first.input is not None else ""
@@ -218,7 +214,7 @@ def filters(views: Sequence[FindingView]) -> list[Block]:
     """The values of each filter that occur in findings; nothing if there are none."""
     if not views:
         return []
-    listed = [each for view in views if view.detail is Detail.PAGE for each in view.finding.executions]
+    listed = [each for view in views for each in view.finding.executions]
     targets = list(dict.fromkeys(view.finding.target for view in views))
     occurring = {view.finding.severity for view in views}
     choices = {

@@ -98,10 +98,10 @@ class Finding:
 
     @property
     def label(self) -> str:
-        """What it is called in front of its name: ``NEW`` is what no known defect explains."""
-        if self.is_expected:
-            return "KNOWN"
-        return "UNEXPECTED" if self.status == "new" and self.defect is not None else self.status.upper()
+        """``known``, or what is not expected of it: ``new`` is what no known defect explains."""
+        if self.status == "new" and self.defect is not None:
+            return "unexpected"
+        return {"expected": "known", "special": "special values", "": "not reviewed"}.get(self.status, self.status)
 
     @property
     def notices(self) -> list[str]:

@@ -262,6 +262,11 @@ class RunView:
             folds.append(Folded([Span(spec, strong=True), words], [names], "conforming"))
         return folds or [Paragraph("No case conforms in every variant.")]
 
+    def policies(self) -> list[tuple[str, Inline]]:
+        """The interpretations by which results were judged, by document."""
+        texts = [(specs, ", ".join(map(" ".join, policies.items()))) for specs, policies in profiles(self.record)]
+        return [(", ".join(specs), text or "nothing left open") for specs, text in texts]
+
     def about(self, text: str) -> list[Block]:
         """What a part of the report is about, which one who works on a terminal knows."""
         return [] if self.is_terminal else [Paragraph(text)]
@@ -274,8 +279,7 @@ class RunView:
         for target in header.targets:
             opsets = f", operator sets to {target.newest_opset}" if target.newest_opset is not None else ""
             facts.append((target.name, f"{target.software()}{opsets}"))
-        for specs, policies in profiles(self.record):
-            facts.append((", ".join(specs), ", ".join(map(" ".join, policies.items())) or "nothing left open"))
+        facts += self.policies() if self.is_terminal else [("Documents", ", ".join(header.profile))]
         if (corpus := header.corpus) is not None:
             facts.append(("Corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"))
         facts += [("Tested", report.tested), *([] if self.is_terminal else [("Date", header.started[:10])])]
@@ -318,13 +322,16 @@ def document(report: RunReport, detail: Detail, pages: Callable[[str, str], str]
             Section("Refused, not executed or not judged, by reason", not_compared, "not-tested", "Not compared")
         )
     if open_points or not view.is_terminal:
-        none = [] if open_points else [Paragraph("No execution touched a point that its document leaves open.")]
+        judged = [] if view.is_terminal else [Paragraph(texts["judged"]), Facts(view.policies())]
         content.append(
             Section(
-                texts["points"], [*view.about(texts["open_points"]), *none, *open_points], "open-points", "Open points"
+                texts["points"],
+                [*view.about(texts["open_points"]), *open_points, *judged],
+                "open-points",
+                "Open points",
             )
         )
-    if detail is Detail.PAGE:
+    if detail.is_page:
         content.append(Section("Conforming", view.conforming(), "conforming"))
     if not view.is_terminal or report.verbose:
         content.append(Section("Environment, digests, command line", view.setting(), "environment", "Environment"))

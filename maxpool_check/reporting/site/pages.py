@@ -116,7 +116,7 @@ def _defect(collected: Collected, name: str, shown: Mapping[Run, Finding]) -> Pa
         else:
             rows.append((run, "dim", "not run"))
     last, entry = list(shown)[-1], collected.entries[name]
-    finding = FindingView(shown[last], last.report.record.header, Detail.ALONE, pages=below).block()
+    finding = FindingView(shown[last], last.report.record.header, Detail.PAGE, pages=below).block()
     values = {"entry": entry, "rows": rows, "last": last, "finding": finding, "cases": cases}
     return Page(address("defects", name), "defect", name, values, entry.title)
 

@@ -87,7 +87,7 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
     badges = []
     for run in collected.runs:
         with _opened(folder / address("runs", run.name)) as file:
-            html.write(document(run.report, Detail.PART, below), file, site="../")
+            html.write(document(run.report, Detail.PAGE, below), file, site="../")
         # In the form that shields.io reads from an endpoint.
         color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(_tone(run.total), "lightgrey")
         badge = {"schemaVersion": 1, "label": f"MaxPool on {run.title}", "message": cell(run.total), "color": color}
