@@ -158,20 +158,6 @@ class Evidence(Block):
 
 
 @dataclass(frozen=True)
-class Chart(Block):
-    """Bars over releases or targets: a value for each label and series. Where nothing is drawn, it is a table."""
-
-    labels: Sequence[str]
-    series: Mapping[str, Sequence[int]]
-    label: str
-
-    def as_table(self) -> Table:
-        """The same numbers."""
-        rows = [[name, *map(str, values)] for name, values in self.series.items()]
-        return Table(["executions", *self.labels], rows, frozenset(range(1, len(self.labels) + 1)), label=self.label)
-
-
-@dataclass(frozen=True)
 class Matrix(Block):
     """Numbers by release, in several tables where one is too wide; a page has one, and draws the trend of each row.
 

@@ -60,14 +60,12 @@ def _variable(item: tuple[str, str]) -> str:
 def _files(target: TargetDescription) -> Iterator[str]:
     """The files of a kernel, and the distributions of the environments; of the tested one, wheel and libraries."""
     yield from (f"{name} SHA-256 {digest}" for name, digest in target.program.items())
+    own = target.distribution.replace("_", "-").lower()
     for environment in target.environments:
-        tested = [each for each in environment.distributions if _is_same(each.name, target.distribution)]
-        others = [f"{each.name} {each.version}" for each in environment.distributions if each not in tested]
-        for each in tested:
-            yield from _digests(each)
-        yield f"on {environment.implementation} {environment.version}" + (
-            f" with {', '.join(others)}" if others else ""
-        )
+        for each in environment.distributions:
+            yield from _digests(each) if each.name == own else ()
+        others = ", ".join(f"{each.name} {each.version}" for each in environment.distributions if each.name != own)
+        yield f"on {environment.implementation} {environment.version}" + (f" with {others}" if others else "")
 
 
 def _digests(distribution: Distribution) -> Iterator[str]:
@@ -79,10 +77,6 @@ def _digests(distribution: Distribution) -> Iterator[str]:
         yield f"{distribution.name} {distribution.version}, its list of files SHA-256 {distribution.files_sha256}"
     for name, digest in distribution.libraries.items():
         yield f"{name.rpartition('/')[2]} SHA-256 {digest}"
-
-
-def _is_same(name: str, distribution: str) -> bool:
-    return name == distribution.replace("_", "-").lower()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.blocks import Chart, slug
+from maxpool_check.reporting.blocks import Matrix, slug
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.finding_view import Detail, FindingView
 from maxpool_check.reporting.findings import Finding
@@ -28,7 +28,7 @@ _SERIES = {
     "refused or not implemented": ("refuses",),
     "inconsistent": ("inconsistent",),
 }
-"""The verdicts of a history by the word of a chart."""
+"""The verdicts of a history by the word of a row."""
 
 
 def part(text: str) -> str:
@@ -169,7 +169,7 @@ def _conforming(executions: Sequence[Execution]) -> int:
     return sum(each.verdict is Verdict.CONFORMS for each in executions)
 
 
-def _chart(runtime: str, runs: Sequence[Run], history: History | None) -> Chart | None:
+def _chart(runtime: str, runs: Sequence[Run], history: History | None) -> Matrix | None:
     """The executions that do not conform, by release: of a history, or of those runs that executed the same cases.
 
     None of fewer than two releases, and where a release was run in several ways.
@@ -187,7 +187,7 @@ def _chart(runtime: str, runs: Sequence[Run], history: History | None) -> Chart 
         if len(labels) < 2 or len(set(labels)) < len(labels):
             return None
         series = {word: [run.total[word] for run in alike] for word in FAULTS.values()}
-    return Chart(labels, {word: values for word, values in series.items() if any(values)}, label)
+    return Matrix("executions", labels, [(word, "", values) for word, values in series.items() if any(values)], label)
 
 
 def data(collected: Collected) -> Iterator[tuple[str, dict[str, Any]]]:

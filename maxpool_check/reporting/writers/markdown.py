@@ -55,8 +55,6 @@ def _block(block: Block, level: int) -> str:
             lines = view.lines(settings)
             lines = lines if most is None else markup.clipped(lines, most)
             return markup.joined([markup.wrapped(inline(about)), markup.fenced(lines)])
-        case blocks.Chart():
-            return _leaf(block.as_table())
         case blocks.Matrix():
             return markup.joined(map(_leaf, block.tables(_WIDEST)))
         case blocks.Filters():

@@ -59,10 +59,10 @@ class _Writer:
     everything: bool = False
     indent: int = 0
 
-    def write_all(self, inner: Iterable[Block]) -> None:
-        """Print blocks."""
+    def write_all(self, inner: Iterable[Block], more: int = 0) -> None:
+        """Print blocks, so many columns more from the left."""
         for block in inner:
-            self.write(block)
+            replace(self, indent=self.indent + more).write(block)
 
     def space(self) -> None:
         """Print an empty line, unless there is one, or nothing."""
@@ -81,31 +81,26 @@ class _Writer:
         for line in lines:
             self.console.print(" " * (self.indent + more) + escape(inert.block(line)), soft_wrap=True)
 
-    def _inner(self, inner: Iterable[Block], more: int) -> None:
-        replace(self, indent=self.indent + more).write_all(inner)
-
     def write(self, block: Block) -> None:
         """Print a block."""
         match block:
             case blocks.Section(title, content):
                 if title:
                     self._say(f"[bold]{_marked(title)}[/]")
-                self._inner(content, 2 if title else 0)
+                self.write_all(content, 2 if title else 0)
                 self.space()
             case blocks.Finding(_, title, badges, about, content):
                 status = replace(badges[0], text=badges[0].text.upper(), strong=True)
                 first, *others = map(_marked, (status, *badges[1:]))
                 behind = f" ({', '.join(others)})" if others else ""
                 self._say(f"{first}  [bold]{_marked(title)}[/]  {_marked(about)}{behind}")
-                self._inner(content, 2)
+                self.write_all(content, 2)
                 self.space()
             case blocks.Folded(summary, content):
                 self._say(_marked(summary))
-                self._inner(content if self.everything or block.is_open else (), 2)
+                self.write_all(content if self.everything or block.is_open else (), 2)
             case blocks.Table():
                 self._table(block)
-            case blocks.Chart():
-                self._table(block.as_table())
             case blocks.Matrix():
                 for table in block.tables(self.console.width - self.indent, "."):
                     self._table(table)
