@@ -251,7 +251,7 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
     if undecided:
         options.echo(
             f"{plural(len(undecided), 'execution')}: an output is too large for the record, so that the verdict could not be made "
-            f"again; the verdicts of {verification.undecided_without_fault} of them do not fail the run. --run compares them."
+            "again; --run compares them."
         )
         for each in undecided if verbose else ():
             options.echo(f"  {each.place}: {each.verdict}")

@@ -1,20 +1,39 @@
-"""Which cases of a clause notice the wrong kernels that violate it: a clause whose cases notice none is not tested."""
+"""Which cases of a clause notice the wrong kernels that violate it: a clause whose cases notice none is not tested.
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+Kernels are judged in this process: quick, and only for kernels that survive and return. A kernel gets what the adapter
+of ``python:`` targets gives it, and the judge gets what that adapter returns. A kernel in the language of a document
+gets a case of it as it is; only a graph of several nodes is beyond all kernels.
+"""
+
+import copy
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.kernel_faults import KernelTask, LoadedKernel, faulty_variants, task_of
-from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, wrong_kernels
-from maxpool_check.results.record import FAULTS
+from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, kernel_named, wrong_kernels
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judge import judge
+from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.record import FAULTS, TargetDescription
+from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
+from maxpool_check.specifications.specification import Refused
+from maxpool_check.targets import requests
 from maxpool_check.targets.name import parse
+from maxpool_check.targets.plans import PlannedRequest, VariantPlan
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.target import TargetProfile
+from maxpool_check.targets.translation import Translation
+from maxpool_check.targets.worker import python_adapter
 
 LARGE = 2**17
 """Cases with so many cells take most of the time, and few kernels need them."""
@@ -23,15 +42,91 @@ Kills = Mapping[str, Mapping[WrongKernel, tuple[str, ...]]]
 """For each clause the kernels that violate it, and the ids of cases of this clause that notice them."""
 
 
+class LoadedKernel(python_adapter.Runtime):
+    """A kernel in this process, with the adapter that it has in a worker."""
+
+    def __init__(self, kernel: WrongKernel) -> None:
+        self.function, self.takes_spec = kernel.function(), bool(kernel.specs)
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """A case, what its outputs are judged by, and its requests to a kernel."""
+
+    case: Case
+    oracle: GraphOracle | Refused
+    plans: tuple[VariantPlan, ...]
+
+
+def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
+    """A case for kernels of these ``specs``; None if they cannot execute it."""
+    if not case.context.is_alone or (specs and case.spec not in specs):
+        return None
+    if specs:
+        unchanged = Translation.unchanged(case.specification, case.attributes, case.X.shape)
+        plain = [each for each in case.variants(DEFAULT_VARIANTS) if each.variation is None and not each.in_domain]
+        asked = {each: Request(case.X.tensor(), each.outputs, b"", case.attributes, spec=case.spec) for each in plain}
+        plans = [VariantPlan(case, each, (PlannedRequest(request, unchanged),)) for each, request in asked.items()]
+    else:
+        plans = list(requests.plan(case, DEFAULT_VARIANTS, kernel_profile()))
+    return KernelTask(case, case.oracle(), tuple(plans)) if any(plan.parts for plan in plans) else None
+
+
+def faulty_variants(function: LoadedKernel, task: KernelTask) -> Iterator[str]:
+    """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
+    for plan in task.plans:
+        outcomes = [outcome(function, each) for each in plan.requests]
+        result = plan.result(outcomes, kernel_profile()).outcome
+        if judge(task.oracle, {plan.variant: result})[plan.variant].verdict in FAULTS:
+            yield plan.variant.name
+
+
+@cache
+def kernel_profile() -> TargetProfile:
+    """A kernel as a target."""
+    description = TargetDescription(
+        name=kernel_named("correct:gathered").target, distribution="python", version="0", provider="CPUExecutionProvider", providers=(),
+        session_options={}, python="", numpy="", newest_opset=None, speaks="attributes",
+    )  # fmt: skip
+    return TargetProfile(parse(description.name), description)
+
+
+def outcome(function: LoadedKernel, request: Request) -> Outcome:
+    """What the adapter of ``python:`` targets returns for a request."""
+    attributes = copy.deepcopy(dict(request.attributes))
+    message = {"attributes": attributes, "outputs": list(request.outputs), "spec": request.spec}
+    with warnings.catch_warnings():
+        # In a process of its own a kernel's warnings go to stderr.
+        warnings.simplefilter("ignore")
+        reply = function.run(message, {"X": np.array(request.X, order="C")})
+    if reply["type"] == "refusal":
+        return RefusedByTarget(reply["status"], reply["message"])
+    if reply["type"] == "unable":
+        return NotExecuted(reply["message"])
+    return Returned({name: np.asarray(value) for name, value in reply["outputs"].items()})
+
+
 def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int = 3) -> Kills:
     """For each testable clause the wrong kernels that violate it, each with up to ``most`` cases of this clause that notice it.
 
-    A case notices a kernel where its execution is a fault, and that of the correct kernel is not.
+    A case notices a kernel where its execution is a fault, and that of the correct kernel is not. Cases are tried in an
+    order that notices soon: the smallest case of each file comes first, then the second of each, and so on; very large
+    ones come last.
     """
-    executed, by_clause = _ExecutedKernels(), _by_clause(cases)
+    ranks, places = Counter[str](), {}
+    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
+        file = case.id.rpartition(":")[0]
+        places[case.X.size >= LARGE, ranks[file], case.X.size, case.id] = case
+        ranks[file] += 1
+    by_clause: dict[str, list[Case]] = defaultdict(list)
+    for _, case in sorted(places.items()):
+        for name in case.covers:
+            by_clause[name].append(case)
+    executed = _ExecutedKernels()
     return {
         clause.id: {
-            kernel: executed.first_kills(kernel, by_clause.get(clause.id, ()), most) for kernel in violating(clause)
+            kernel: tuple(case.id for case in islice(executed.kills(kernel, by_clause[clause.id]), most))
+            for kernel in violating(clause)
         }
         for clause in clauses
         if clause.status is ClauseStatus.TESTABLE
@@ -42,24 +137,6 @@ def violating(clause: Clause) -> tuple[WrongKernel, ...]:
     """The wrong kernels that violate a clause."""
     patterns = clause.violated_by
     return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, pattern) for pattern in patterns))
-
-
-def _by_clause(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """The cases of each clause in the order in which they are tried: a mixture notices soon.
-
-    The smallest case of each file comes first, then the second of each, and so on; very large ones come last.
-    """
-    ranks: Counter[str] = Counter()
-    places = {}
-    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
-        file = case.id.rpartition(":")[0]
-        places[case.X.size >= LARGE, ranks[file], case.X.size, case.id] = case
-        ranks[file] += 1
-    by_clause: dict[str, list[Case]] = {}
-    for place in sorted(places):
-        for clause_id in places[place].covers:
-            by_clause.setdefault(clause_id, []).append(places[place])
-    return by_clause
 
 
 def is_named(kernel: WrongKernel, pattern: str) -> bool:
@@ -84,55 +161,49 @@ class _ExecutedKernels:
     """Executes kernels on cases, each pair once."""
 
     def __init__(self) -> None:
-        self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
-        self._functions: dict[WrongKernel, LoadedKernel] = {}
+        self._task, self._function = cache(task_of), cache(LoadedKernel)
         self._excused: dict[tuple[WrongKernel, str], frozenset[str]] = {}
         self._kills: dict[tuple[WrongKernel, str], bool] = {}
 
-    def first_kills(self, kernel: WrongKernel, cases: Sequence[Case], most: int) -> tuple[str, ...]:
-        """The first cases, at most ``most``, that notice a kernel."""
-        kills = (
-            self._deadly(kernel, cases) if kernel.module == DEATHS else filter(partial(self._is_kill, kernel), cases)
-        )
-        return tuple(case.id for case in islice(kills, most))
+    def kills(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
+        """The cases that notice a kernel, each executed only when it is asked for."""
+        if kernel.module == DEATHS and cases:
+            yield from self._deadly(kernel, cases)
+            return
+        for case in cases:
+            key = kernel, case.id
+            if key not in self._kills:
+                self._kills[key] = self._is_kill(case, kernel, self._faults(kernel, case))
+            if self._kills[key]:
+                yield case
 
-    def _is_kill(self, kernel: WrongKernel, case: Case) -> bool:
-        if (kernel, case.id) not in self._kills:
-            faults = self._faults(kernel, case)
-            self._kills[kernel, case.id] = any(fault not in self._faults_of_model(kernel, case) for fault in faults)
-        return self._kills[kernel, case.id]
-
-    def _faults_of_model(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
-        """The variants in which the correct kernel is at fault, too."""
-        key = (kernel.model, case.id)
-        if key not in self._excused:
-            self._excused[key] = frozenset(self._faults(kernel.model, case))
-        return self._excused[key]
+    def _is_kill(self, case: Case, kernel: WrongKernel, faults: Iterable[str]) -> bool:
+        """Whether one of the faults, variants of a case, is none of the correct kernel."""
+        key = kernel.model, case.id
+        for fault in faults:
+            if key not in self._excused:
+                self._excused[key] = frozenset(self._faults(kernel.model, case))
+            if fault not in self._excused[key]:
+                return True
+        return False
 
     def _faults(self, kernel: WrongKernel, case: Case) -> Iterator[str]:
-        if (case.id, kernel.specs) not in self._tasks:
-            self._tasks[case.id, kernel.specs] = task_of(case, kernel.specs)
-        task = self._tasks[case.id, kernel.specs]
+        task = self._task(case, kernel.specs)
         if task is None:
             return iter(())
-        if kernel not in self._functions:
-            self._functions[kernel] = LoadedKernel(kernel)
         if kernel.module != WITH_MEMORY and not kernel.is_correct:
             # It is told nothing of the outputs that are wanted: with all of them, all is said.
             task = replace(task, plans=task.plans[:1])
-        return faulty_variants(self._functions[kernel], task)
+        return faulty_variants(self._function(kernel), task)
 
     def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
         """As in process, for a kernel that ends its process."""
-        if not cases:
-            return
-        by_id = {case.id: case for case in cases}
         executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
         try:
-            for results in executor.results(cases):
-                executions = results[executor.descriptions[0].name].executions
-                faults = [each for each in executions if each.verdict in FAULTS]
-                if any(each.variant not in self._faults_of_model(kernel, by_id[each.case]) for each in faults):
-                    yield by_id[faults[0].case]
+            for case, results in zip(cases, executor.results(cases), strict=True):
+                (result,) = results.values()
+                faults = [each.variant for each in result.executions if each.verdict in FAULTS]
+                if self._is_kill(case, kernel, faults):
+                    yield case
         finally:
             executor.close()

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache, partial
 from itertools import chain
@@ -20,7 +20,7 @@ from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
+from maxpool_check.running.executors import CaseResults, ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
 from maxpool_check.running.header import digest_of_files, header, now
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
@@ -49,38 +49,53 @@ def run(
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
-        descriptions = running.descriptions
-        inputs = plan.cases, descriptions, plan.known_files, plan.command, plan.corpus
+        inputs = plan.cases, running.descriptions, plan.known_files, plan.command, plan.corpus
         head = header(*inputs, references=plan.references, settings=_settings(plan))
         write(head)
-        decisions = Decisions(plan, descriptions, day_of(head))
-        summary, errors, ended_early = RunSummary(), list(running.errors), False
-        observations: dict[str, Observations] = defaultdict(Observations)
-        missing: dict[str, dict[str, None]] = defaultdict(dict)
-        outputs = RecordedOutputs()
         results = running.results(plan.cases)
-        try:
-            for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
-                for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
-                    write(output)
-                for execution in decisions.take(case, case_results):
-                    observations[execution.target].add(number - 1, execution)
-                    summary.add(execution)
-                    if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
-                        missing[execution.target][case.id] = None
-                    write(execution)
-                    ended_early = plan.exit_first and execution.unexpected
-                    if ended_early:
-                        break
+        write_results(plan, head, results, lambda: running.given_up, write, running.errors, progress)
+
+
+def write_results(
+    plan: RunPlan,
+    head: RunHeader,
+    results: Iterator[CaseResults],
+    given_up: Callable[[], Mapping[str, str]],
+    write: Callable[[Line], None],
+    errors: Sequence[str] = (),
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Pass each line of a record behind its header to ``write``, by the results of each case.
+
+    ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name.
+    """
+    decisions = Decisions(plan, head.targets, day_of(head))
+    summary, ended_early, errors = RunSummary(), False, [*errors]
+    observations: dict[str, Observations] = defaultdict(Observations)
+    missing: dict[str, dict[str, None]] = defaultdict(dict)
+    outputs = RecordedOutputs()
+    try:
+        for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
+            for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
+                write(output)
+            for execution in decisions.take(case, case_results):
+                observations[execution.target].add(number - 1, execution)
+                summary.add(execution)
+                if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
+                    missing[execution.target][case.id] = None
+                write(execution)
+                ended_early = plan.exit_first and execution.unexpected
                 if ended_early:
                     break
-                progress(number)
-        except PoolLost as lost:
-            ended_early = True
-            errors.append(str(lost))
-    known = decisions.known_entries(running.given_up, ended_early=ended_early)
+            if ended_early:
+                break
+            progress(number)
+    except PoolLost as lost:
+        ended_early = True
+        errors.append(str(lost))
+    known = decisions.known_entries(given_up(), ended_early=ended_early)
     errors += missing_results(missing, len(plan.cases))
-    errors += [f"{name} was given up: {why}" for name, why in running.given_up.items()]
+    errors += [f"{name} was given up: {why}" for name, why in given_up().items()]
     write(
         RunFooter(
             finished=now(),

@@ -262,7 +262,7 @@ def test_the_limitations_name_options_variants_and_clauses_of_which_nothing_was_
     page = members["index.html"].decode()
     assert f"{len(on_none)} {of} had no compared execution on any target." in page
     for name, ids in missing.items():
-        assert f"`{name}`: {len(ids)} {of} (" in text
+        assert f"`{name}`: {len(ids)} {of}: " in text
         assert f"{len(ids)} {of} had no compared execution on {name}." in page
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from maxpool_check.evidence.kernel_faults import LoadedKernel
 from maxpool_check.evidence.kernels import WrongKernel, all_kernels, kernel_named, wrong_kernels
-from maxpool_check.evidence.kills import is_named, kills_by_clause, to_json, violating
+from maxpool_check.evidence.kills import LoadedKernel, is_named, kills_by_clause, to_json, violating
 from maxpool_check.evidence.wrong_kernels.mutations import check_mutation
 from maxpool_check.library import case
 from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus, clauses

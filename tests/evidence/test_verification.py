@@ -12,8 +12,8 @@ import pytest
 
 from maxpool_check import inert
 from maxpool_check.evidence.bundling.archive import compressed, decompressed, packed, unpacked
+from maxpool_check.evidence.bundling.build import derived
 from maxpool_check.evidence.bundling.contents import BundleDescription, manifest, primary
-from maxpool_check.evidence.bundling.derived import derived
 from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.outputs import packed as marked
@@ -358,7 +358,7 @@ MANIPULATIONS = {
     "the number of outputs that are left out is removed": (edited(change((-1, "outputs_left_out"), None)), "footer: outputs_left_out is null; it follows 0"),
     "an output has other values": (edited(other_output, with_manifest), "has another digest"),
     "an output has another shape": (edited(output_of_another_shape, with_manifest), "is not one of the shape [1000000]"),
-    "an output of no execution": (edited(added_output), "is that of no execution"),
+    "an output of no execution": (edited(added_output), "is nothing that this run writes"),
     "a divergence becomes inconsistent, with the same digest": (
         edited(flip(*WRONG, "inconsistent", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
     ),
@@ -367,7 +367,7 @@ MANIPULATIONS = {
         "Y is not the reference's, and the record does not hold it",
     ),
     "a divergence becomes unstable": (
-        edited(flip(*WRONG, "unstable", "y-only", **{**STRIPPED, "kinds": ["unstable"]})), "the verdict is unstable; it follows diverges",
+        edited(flip(*WRONG, "unstable", "y-only", **{**STRIPPED, "kinds": ["unstable"]})), "verdict is unstable; it follows diverges",
     ),
     "a divergence depends on another variant of the same digest": (
         edited(flip(*WRONG, "diverges", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
@@ -419,7 +419,7 @@ MANIPULATIONS = {
     "the status of a defect": (edited(change((-1, "known", 0, "status"), "stale")), "footer: known defect"),
     "a defect is removed": (edited(change((-1, "known"), [])), "footer: known defect SEED"),
     "a divergence is expected": (edited(lambda lines: executions(lines, "onnxruntime", "small:neg-inf", "y-only")[0].update(known="SEED", status="expected")), "small:neg-inf (y-only) on onnxruntime"),
-    "the variants of the run": (edited(change((0, "settings", "variants"), ["indices"])), "small:ordinary (y-only) on onnxruntime: is no execution of this run"),
+    "the variants of the run": (edited(change((0, "settings", "variants"), ["indices"])), "small:ordinary (y-only) on onnxruntime: is nothing that this run writes"),
     "variants that were not executed": (edited(lambda lines: lines[0]["settings"]["variants"].append("y-only-twice")), "small:ordinary (y-only-twice) on onnxruntime: is missing"),
     "a policy": (edited(change((0, "profile", "onnx-22", "tie"), "first")), "header: profile"),
     "the digest of the cases": (edited(change((0, "cases_sha256"), "0" * 64)), "header: cases_sha256"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.evidence.kernel_faults import LoadedKernel, kernel_profile, outcome
 from maxpool_check.evidence.kernels import kernel_named
+from maxpool_check.evidence.kills import LoadedKernel, kernel_profile, outcome
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from maxpool_check.evidence.kernel_faults import KernelTask, LoadedKernel, faulty_variants, task_of
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
-from maxpool_check.evidence.kills import LARGE
+from maxpool_check.evidence.kills import LARGE, KernelTask, LoadedKernel, faulty_variants, task_of
 from tests.conftest import shipped
 
 Fault = tuple[str, str]

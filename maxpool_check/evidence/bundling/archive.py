@@ -53,26 +53,22 @@ def unpacked(path: Path) -> dict[str, bytes]:
 
 def members_of(content: bytes) -> dict[str, bytes]:
     """The members of an archive, which must be what :func:`packed` makes of them. Raises :class:`BadArchive`."""
-    members, begins = dict[str, bytes](), dict[int, str]()
     try:
-        for begin, name, data in _read(content):
-            members[name], begins[begin] = data, name
+        members = dict(_read(content))
+    except BadArchive:
+        raise
     except (tarfile.TarError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RecursionError) as error:
-        if isinstance(error, BadArchive):
-            raise
         raise BadArchive(f"not an archive of evidence: {error}") from error
     if not members:
         raise BadArchive("not an archive of evidence: it has no members")
     if (again := packed(members)) != content:
         pairs = enumerate(zip(again, content, strict=False))
         at = next((place for place, (a, b) in pairs if a != b), min(len(again), len(content)))
-        where = inert.line(next((name for begin, name in reversed(begins.items()) if begin <= at), next(iter(members))))
-        raise BadArchive(f"{where}: the archive is not in the form that 'evidence build' writes, from byte {at} on")
+        raise BadArchive(f"the archive is not in the form that 'evidence build' writes, from byte {at} on")
     return members
 
 
-def _read(content: bytes) -> Iterator[tuple[int, str, bytes]]:
-    """For each member where it begins, its name and its content."""
+def _read(content: bytes) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:", encoding="utf-8", errors="strict") as file:
         for number, info in enumerate(file):
             shown = inert.line(info.name)
@@ -84,7 +80,7 @@ def _read(content: bytes) -> Iterator[tuple[int, str, bytes]]:
                 raise BadArchive(f"{shown}: the archive has more than {plural(MOST_MEMBERS, 'member')}")
             stream = file.extractfile(info)
             assert stream is not None
-            yield info.offset, info.name.removeprefix(f"{TOP}/"), stream.read()
+            yield info.name.removeprefix(f"{TOP}/"), stream.read()
 
 
 def _check_names(members: Mapping[str, bytes]) -> None:
@@ -123,13 +119,14 @@ def decompressed(name: str, content: bytes, most_bytes: int = MOST_UNPACKED) -> 
         result = decompressor.decompress(content, most_bytes + 1)
     except zlib.error as error:
         raise BadArchive(f"{inert.line(name)}: cannot be decompressed: {error}") from error
-    if len(result) > most_bytes:
-        raise BadArchive(f"{inert.line(name)}: has more than {most_bytes} bytes when it is decompressed")
-    if not decompressor.eof or decompressor.unused_data:
-        where = "is cut off" if not decompressor.eof else "has something behind its end"
-        raise BadArchive(f"{inert.line(name)}: the compressed data {where}")
-    if not content.startswith(_GZIP):
-        raise BadArchive(f"{inert.line(name)}: its header of gzip says more than 'evidence build' writes")
+    for is_wrong, text in (
+        (len(result) > most_bytes, f"has more than {most_bytes} bytes when it is decompressed"),
+        (not decompressor.eof, "the compressed data is cut off"),
+        (decompressor.unused_data, "the compressed data has something behind its end"),
+        (not content.startswith(_GZIP), "its header of gzip says more than 'evidence build' writes"),
+    ):
+        if is_wrong:
+            raise BadArchive(f"{inert.line(name)}: {text}")
     return result
 
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import hashlib
+import re
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,15 +19,26 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed, write_members
-from maxpool_check.evidence.bundling.target_results import TargetResults, member_names, target_results
 from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.tracing.trace import Trace, TraceScope, trace
 from maxpool_check.judging.defects import Defect
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.details import ToolFiles
-from maxpool_check.results.record import Record
-from maxpool_check.results.storage import read
+from maxpool_check.results.record import (
+    COMPARED,
+    FAULTS,
+    ExitCode,
+    KnownEntry,
+    Line,
+    Record,
+    TargetDescription,
+    Verdict,
+)
+from maxpool_check.results.storage import read, record_of
+from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.header import digest_of_files
+from maxpool_check.running.run import TargetRecorders
 from maxpool_check.specifications.clauses import clauses
 
 SCHEMA = "maxpool-check/evidence/1"
@@ -70,6 +83,110 @@ class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
     def json(self) -> bytes:
         """The member; the same bytes for the same description."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+
+_FAILED = FAULTS | {Verdict.ERROR}
+
+_LONGEST = 50
+"""A name of a member has 100 characters at most."""
+
+
+@dataclass(frozen=True)
+class TargetResults:
+    """The results of one target: ``name`` is that of its files in the bundle, ``member`` its record.
+
+    ``record`` is what the record would be if its run had had this target alone. ``executions`` are numbers by verdict.
+    """
+
+    name: str
+    member: str
+    record: Record
+    target: TargetDescription
+    executions: Counter[Verdict]
+
+    @cached_property
+    def report(self) -> RunReport:
+        """The report of its record."""
+        return report_of(self.record)
+
+    @cached_property
+    def cases(self) -> Mapping[str, set[Verdict]]:
+        """The verdicts of each case that was executed, in order."""
+        verdicts: dict[str, set[Verdict]] = defaultdict(set)
+        for execution in self.record.executions:
+            verdicts[execution.case].add(execution.verdict)
+        return verdicts
+
+    @cached_property
+    def by_result(self) -> Mapping[str, list[str]]:
+        """The cases by their results.
+
+        ``failed``: something is wrong, refused, or an error, whether or not a known defect explains it. ``warned``: variants differ, which
+        no document forbids. ``passed``: something was compared, and conforms. ``others``: nothing was compared.
+        """
+        results: dict[str, list[str]] = {"failed": [], "warned": [], "passed": [], "others": []}
+        for case, verdicts in self.cases.items():
+            compared = verdicts & COMPARED
+            is_warned = Verdict.INCONSISTENT in verdicts
+            result = "failed" if verdicts & _FAILED else "warned" if is_warned else "passed" if compared else "others"
+            results[result].append(case)
+        return results
+
+    @property
+    def known(self) -> Sequence[KnownEntry]:
+        """The known defects that the run expected of the target, or that explain what it showed."""
+        return self.record.footer.known if self.record.footer else ()
+
+    def cases_with(self, **fields: object) -> list[str]:
+        """The cases that have an execution with these fields, in order."""
+        found = (each for each in self.record.executions if all(getattr(each, name) == fields[name] for name in fields))
+        return list(dict.fromkeys(execution.case for execution in found))
+
+
+def member_names(texts: Sequence[str]) -> list[str]:
+    """A name for the members of each target or record, whatever the order: ``onnxruntime==1.31.1`` is onnxruntime-1.31.1."""
+    short = [
+        re.sub("[^A-Za-z0-9._-]+", "-", text.replace("==", "-")).strip("-.")[:_LONGEST] or "target" for text in texts
+    ]
+    return [
+        f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if short.count(name) > 1 else name
+        for name, text in zip(short, texts, strict=True)
+    ]
+
+
+def report_of(record: Record) -> RunReport:
+    """The report of a record, as the pages of a bundle show it."""
+    return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
+
+
+class _Lines(list[Line]):
+    """The lines of a record in memory."""
+
+    def write(self, line: Line) -> None:
+        self.append(line)
+
+
+def target_results(records: Mapping[str, Record]) -> list[TargetResults]:
+    """The results of every target, in the order of the records, which are given by their members."""
+    names = iter(member_names([target.name for record in records.values() for target in record.header.targets]))
+    results = []
+    for member, record in records.items():
+        lines = {target.name: _Lines() for target in record.header.targets}
+        recorders = TargetRecorders(lines)
+        for line in (record.header, *record.outputs.values(), *record.executions, record.footer):
+            if line is not None:
+                recorders.write(line)
+        for target in record.header.targets:
+            own, summary = record_of(lines[target.name]), RunSummary()
+            for execution in own.executions:
+                summary.add(execution)
+            if own.footer is not None and len(lines) > 1:
+                strict = record.header.effective_settings.strict
+                code = int(summary.exit_code(own.footer.known, own.footer.errors, strict=strict))
+                own = replace(own, footer=msgspec.structs.replace(own.footer, exit_code=code))
+            counts = Counter(execution.verdict for execution in own.executions)
+            results.append(TargetResults(next(names), member, own, target, counts))
+    return results
 
 
 @dataclass(frozen=True)
@@ -121,7 +238,13 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
 
     Raises :class:`BadBundle`, ``BadArchive``, ``BadRecord``, and ``CorpusError`` for cases and defects that cannot be read.
     """
-    description = _described(members)
+    if DESCRIPTION not in members:
+        raise BadBundle(f"{DESCRIPTION} is missing")
+    try:
+        description = msgspec.json.decode(members[DESCRIPTION], type=BundleDescription)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise BadBundle(f"{DESCRIPTION}: {why}") from error
     kept = primary(members)
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         folder, left = Path(temporary), MOST_UNPACKED
@@ -134,8 +257,8 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
             records[member] = replace(record, executions=tuple(record.executions))
         if not records:
             raise BadBundle(f"{RECORDS} is missing: it has no records")
-        if [*records] != (expected := record_members([*records.values()])):
-            raise BadBundle(f"{RECORDS} has other files than those of its targets, {', '.join(expected)}")
+        if [*records] != record_members([*records.values()]):
+            raise BadBundle(f"{RECORDS} has other files than those of its targets")
         recorded = {execution.case for record in records.values() for execution in record.executions}
         corpus = tuple(_cases(folder, names_with(kept, CASES), description.max_cells))
         known_files = defect_files(folder / CASES)
@@ -161,18 +284,6 @@ def record_members(records: Sequence[Record]) -> list[str]:
 def page_name(member: str) -> str:
     """What the page of a record is called, by the member."""
     return member.removeprefix(RECORDS).removesuffix(".jsonl.gz")
-
-
-def _described(members: Mapping[str, bytes]) -> BundleDescription:
-    """What a bundle says of itself. Raises :class:`BadBundle`."""
-    if DESCRIPTION not in members:
-        raise BadBundle(f"{DESCRIPTION} is missing")
-    try:
-        return msgspec.json.decode(members[DESCRIPTION], type=BundleDescription)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadBundle(f"{DESCRIPTION}: {error}") from error
-    except RecursionError as error:
-        raise BadBundle(f"{DESCRIPTION}: nested too deeply") from error
 
 
 def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:

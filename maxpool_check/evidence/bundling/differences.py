@@ -4,14 +4,14 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 import yaml
 
-from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transitions
+from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.evidence.bundling.contents import Contents, names_with
 from maxpool_check.evidence.bundling.record_check import Verification
@@ -23,70 +23,55 @@ from maxpool_check.running.run import run
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.words import plural
 
-Differences = dict[str, list[str]]
-"""By part of a bundle, what has changed in it, in words."""
-
-
 _SHOWN = ("tool", "editions", "environments")
 """The parts of which both values are shown; of the others, what has changed is in the bundles."""
 
 
-def differences(old: Contents, new: Contents) -> Differences:
-    """What has changed, by part; a part without a change is left out.
+def differences(old: Contents, new: Contents) -> dict[str, list[str]]:
+    """What has changed in words, by part of a bundle; a part without a change is left out.
 
     Targets of one name are compared, and those that are the only ones of their runtime in each bundle.
     """
-    before, after = _facts(old, new), _facts(new, old)
-    parts = {part: list(_changes(before[part], after[part], shows=part in _SHOWN)) for part in before}
-    return {part: changes for part, changes in {**parts, "results": list(_results(old, new))}.items() if changes}
+    before, after, parts = _facts(old, new), _facts(new, old), dict[str, list[str]]()
+    for part in before:
+        lines = []
+        for name in dict.fromkeys([*before[part], *after[part]]):
+            was, now = before[part].get(name), after[part].get(name)
+            if was != now:
+                what = "added" if was is None else "removed" if now is None else "changed"
+                lines.append(f"{name}: {was} -> {now}" if part in _SHOWN else f"{what}: {name}")
+        parts[part] = lines
+    return {part: lines for part, lines in {**parts, "results": list(_results(old, new))}.items() if lines}
 
 
 def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
     """What a bundle says besides results, by part and name; of a target that the ``other`` has not, its name alone."""
     members, environments = contents.members, dict[str, Any]()
     editions = [record.header.editions for record in contents.records.values()]
-    files = [yaml.safe_load(members[name]) for name in names_with(members, "clauses/")]
-    clauses = [file["clauses"] for file in files if isinstance(file, dict) and isinstance(file.get("clauses"), list)]
+    clauses, kills = dict[str, Any](), dict[str, Any]()
+    # What is not what a build writes says nothing.
+    with contextlib.suppress(ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError):
+        files = [yaml.safe_load(members[name]) for name in names_with(members, "clauses/")]
+        clauses = {str(each["id"]): each for file in files for each in file["clauses"]}
+        noticed = msgspec.json.decode(members["kills.json"])["clauses"].items()
+        kills = {f"{clause} notices {each}": True for clause, kernels in noticed for each in kernels if kernels[each]}
+    others = _targets(other, contents)
     for label, (_, target) in _targets(contents, other).items():
         environments[label] = "there"
-        if label not in _targets(other, contents):
-            continue
-        described = msgspec.to_builtins(target)
-        parts = [each for environment in described.pop("environments") for each in environment["distributions"]]
-        facts = {**described, **{each.pop("name"): each for each in parts}}
-        environments |= {f"{label}: {name}": fact for name, fact in facts.items()}
+        if label in others:
+            facts = msgspec.to_builtins(target)
+            parts = [each for environment in facts.pop("environments") for each in environment["distributions"]]
+            facts |= {each.pop("name"): each for each in parts}
+            environments |= {f"{label}: {name}": fact for name, fact in facts.items()}
     return {
         "tool": msgspec.to_builtins(contents.description.tool),
         "editions": {name: str(edition) for each in editions for name, edition in each.items()},
-        "clauses": {
-            str(each["id"]): each for file in clauses for each in file if isinstance(each, dict) and "id" in each
-        },
+        "clauses": clauses,
         "cases": {case.id: case.sha256 for case in contents.cases.values()},
         "known defects": {defect.id: defect for defect in contents.defects},
-        "kills": dict.fromkeys(_noticed(members.get("kills.json", b"{}")), True),
+        "kills": kills,
         "environments": environments,
     }
-
-
-def _noticed(kills: bytes) -> Iterator[str]:
-    """The wrong kernels that cases of each clause notice; none if the member is not what a build writes."""
-    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError, AttributeError, TypeError):
-        for clause, kernels in msgspec.json.decode(kills).get("clauses", {}).items():
-            yield from (f"{clause} notices {kernel}" for kernel, cases in kernels.items() if cases)
-
-
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any], *, shows: bool) -> Iterator[str]:
-    """What is added, removed or changed of things with names; or what each of them was and is."""
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            what = "removed" if name not in new else "added" if name not in old else "changed"
-            yield f"{name}: {_text(old.get(name))} -> {_text(new.get(name))}" if shows else f"{what}: {name}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {each}" for name, each in value.items())
-    return "none" if value is None else str(value)
 
 
 def _targets(contents: Contents, other: Contents) -> dict[str, tuple[Record, TargetDescription]]:
@@ -96,8 +81,8 @@ def _targets(contents: Contents, other: Contents) -> dict[str, tuple[Record, Tar
         for each in (contents, other)
     )
     counts = Counter(target.distribution for name, (_, target) in named.items() if name not in others)
-    is_alone = {name for name, (_, target) in named.items() if name not in others and counts[target.distribution] == 1}
-    return {f"another {pair[1].distribution}" if name in is_alone else name: pair for name, pair in named.items()}
+    alone = {name for name, (_, target) in named.items() if name not in others and counts[target.distribution] == 1}
+    return {f"another {pair[1].distribution}" if name in alone else name: pair for name, pair in named.items()}
 
 
 def _results(old: Contents, new: Contents) -> Iterator[str]:
@@ -106,17 +91,23 @@ def _results(old: Contents, new: Contents) -> Iterator[str]:
         (was, old_target), (now, new_target) = before[label], after[label]
         title = " -> ".join(dict.fromkeys((old_target.name, new_target.name)))
         # Cases that have changed are among the cases.
-        found = list(Transitions(was, now, (old_target.name, new_target.name), intersection=True))
-        counts = Counter(each.change for each in found)
-        observable = [each for each in Change if each not in UNOBSERVABLE and counts[each]]
-        if observable:
-            yield f"{title}: {', '.join(f'{counts[each]} {each.value}' for each in observable)}"
-        for each in sorted(found, key=lambda each: [*Change].index(each.change)):
-            if each.change not in UNOBSERVABLE:
-                verdicts = dict.fromkeys(side.verdict.value if side else "none" for side in (each.old, each.new))
-                place = f"{each.execution.case} ({each.execution.variant})"
-                changed = f": {' -> '.join(verdicts)}" if len(verdicts) > 1 else ""
-                yield f"{title}: {each.change.value}: {place}{changed}"
+        changed = list(_observed(was, now, (old_target.name, new_target.name), intersection=True))
+        counts = Counter(each.change for each in changed)
+        if counts:
+            yield f"{title}: {', '.join(f'{counts[each]} {each.value}' for each in Change if counts[each])}"
+        for each in sorted(changed, key=lambda each: [*Change].index(each.change)):
+            verdicts = " -> ".join(dict.fromkeys(_verdicts(each)))
+            place = f"{each.execution.case} ({each.execution.variant})"
+            yield f"{title}: {each.change.value}: {place}: {verdicts}"
+
+
+def _observed(old: Record, new: Record, names: tuple[str, str], *, intersection: bool = False) -> Iterator[Transition]:
+    changes = Transitions(old, new, names, intersection=intersection)
+    return (each for each in changes if each.change not in UNOBSERVABLE)
+
+
+def _verdicts(transition: Transition) -> list[str]:
+    return [str(side.verdict) if side is not None else "none" for side in (transition.old, transition.new)]
 
 
 def cases_to_run(contents: Contents) -> int:
@@ -131,23 +122,26 @@ def rerun(
 
     The environments of the runtimes are made anew, in a temporary folder.
     """
-    done, before = 0, os.environ.get("MAXPOOL_CHECK_CACHE")
-    with tempfile.TemporaryDirectory(prefix="maxpool-check-") as folder:
+    done = 0
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="maxpool-check-"))
         # A variable of the environment: processes that execute cases have the same cache.
+        stack.callback(os.environ.update, dict(os.environ))
+        stack.callback(os.environ.pop, "MAXPOOL_CHECK_CACHE")
         os.environ["MAXPOOL_CHECK_CACHE"] = folder
-        try:
-            for member, record in contents.records.items():
-                for target in record.header.targets:
-                    if (why := _why_not(target)) is not None:
-                        verification.unchecked.append(f"{target.name} was not run again: {why}")
-                        continue
-                    again = _again(contents, record, target, seconds, partial(lambda a, b: progress(a + b), done))
-                    _compare(member, record, again, target, verification)
-                    done += record.header.cases
-        finally:
-            del os.environ["MAXPOOL_CHECK_CACHE"]
-            if before is not None:
-                os.environ["MAXPOOL_CHECK_CACHE"] = before
+        for member, record in contents.records.items():
+            names = dict.fromkeys(execution.case for execution in record.executions)
+            cases = [contents.cases[case] for case in names if case in contents.cases]
+            variants = frozenset(map(variant_named, record.header.effective_settings.variants))
+            for target in record.header.targets:
+                if (why := _why_not(target)) is not None:
+                    verification.unchecked.append(f"{target.name} was not run again: {why}")
+                    continue
+                corpus, lines = Corpus(cases, (), whole=False), list[Line]()
+                plan = RunPlan(corpus, cases, [parse(target.name)], seconds=seconds, variants=variants)
+                run(plan, lines.append, partial(lambda before, number: progress(before + number), done))
+                _compare(member, record, record_of(lines), target, verification)
+                done += record.header.cases
 
 
 def _why_not(target: TargetDescription) -> str | None:
@@ -161,51 +155,28 @@ def _why_not(target: TargetDescription) -> str | None:
     return None if is_release else "it is a program of the machine that made the record, and no release"
 
 
-def _again(
-    contents: Contents, record: Record, target: TargetDescription, seconds: float, progress: Callable[[int], None]
-) -> Record:
-    """The record of another run of the cases of a record on one of its targets."""
-    executed = dict.fromkeys(execution.case for execution in record.executions)
-    cases = [contents.cases[case] for case in executed if case in contents.cases]
-    variants = frozenset(map(variant_named, record.header.effective_settings.variants))
-    lines: list[Line] = []
-    run(
-        RunPlan(Corpus(cases, (), whole=False), cases, [parse(target.name)], seconds=seconds, variants=variants),
-        lines.append,
-        progress,
-    )
-    return record_of(lines)
-
-
 def _compare(member: str, record: Record, again: Record, target: TargetDescription, verification: Verification) -> None:
     """Add what is not the same in another run of a target."""
+    place = f"{member}: {target.name}"
     for error in again.footer.errors if again.footer is not None else ():
         verification.unchecked.append(f"{target.name} was not run again: {error}")
     for actual in again.header.targets:
-        if (target.distribution, target.version, target.provider) != (
-            actual.distribution,
-            actual.version,
-            actual.provider,
-        ):
-            verification.add(f"{member}: {target.name}", f"is {target.about} in the record, and {actual.about} here")
+        if target.about != actual.about:
+            verification.add(place, f"is {target.about} in the record, and {actual.about} here")
         here = _wheels(actual)
         for wheel, digest in _wheels(target).items():
             # Where the machine is another one, the wheels are others.
             if here.get(wheel, digest) != digest:
                 text = f"has the SHA-256 {digest} in the record, and {here[wheel]} where it was installed again"
-                verification.add(f"{member}: {target.name}: {wheel}", text)
+                verification.add(f"{place}: {wheel}", text)
         own = sum(execution.target == target.name for execution in record.executions)
         sentence = f"returned the same in {plural(own, 'execution')} by verdict and digest."
         with verification.check(f"{target.name}, run again, {sentence}", member):
-            for each in Transitions(record, again, (target.name, actual.name)):
-                if each.change in UNOBSERVABLE:
-                    continue
-                verdicts = [str(side.verdict) if side is not None else "none" for side in (each.old, each.new)]
-                text = f"verdict: {verdicts[1]}; the record has {verdicts[0]}"
-                if verdicts[0] == verdicts[1]:
-                    text = f"it is {each.change.value}: the same verdict, {verdicts[0]}, with other outputs or kinds"
-                place = f"{member}: {each.execution.case} ({each.execution.variant}) on {target.name}"
-                verification.add(place, f"run again, {text}")
+            for each in _observed(record, again, (target.name, actual.name)):
+                was, now = _verdicts(each)
+                text = f"verdict: {now}; the record has {was} ({each.change.value})"
+                execution = f"{each.execution.case} ({each.execution.variant}) on {target.name}"
+                verification.add(f"{member}: {execution}", f"run again, {text}")
 
 
 def _wheels(target: TargetDescription) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Whether a record follows: every line from its cases, the outputs that it holds and the judge, its footer from the lines.
+"""Whether a record follows: its run is made again, with the outputs that it holds in the place of executions.
 
 Nothing is executed, and nothing is guessed: the record says how the run was made. Where it leaves out an output because of its size,
 the execution is undecided.
@@ -6,28 +6,24 @@ the execution is undecided.
 
 import contextlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
-import numpy as np
 
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, collect, defect_files, digest_of, is_shipped, shipped_root
+from maxpool_check.corpus.collection import Corpus, collect, defect_files, is_shipped, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.graphs.context import BEHIND
-from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.naming import Observations
 from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.outcomes import (
     Crashed,
@@ -39,9 +35,8 @@ from maxpool_check.results.outcomes import (
     Returned,
     TimedOut,
 )
-from maxpool_check.results.outputs import MOST_BYTES, MOST_BYTES_IN_ALL
+from maxpool_check.results.outputs import MOST_BYTES, MOST_BYTES_IN_ALL, StoredOutput
 from maxpool_check.results.record import (
-    FAULTS,
     Execution,
     ExitCode,
     Line,
@@ -51,14 +46,13 @@ from maxpool_check.results.record import (
     TargetDescription,
     Verdict,
 )
-from maxpool_check.results.summary import RunSummary
+from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import ALL_VARIANTS, OPTIMIZATION_OFF, Variant, variant_named
 from maxpool_check.running.case_run import executions, judged_case
-from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import FailureBudget, TargetResult
-from maxpool_check.running.header import digest_of_files, tool_files
-from maxpool_check.running.run import contradicted, day_of
-from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.running.decisions import RunPlan
+from maxpool_check.running.executors import CaseResults, FailureBudget, TargetResult
+from maxpool_check.running.header import digest_of_files, header, tool_files
+from maxpool_check.running.run import write_results
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.targets.plans import VariantPlan, VariantResult
@@ -66,13 +60,12 @@ from maxpool_check.targets.requests import plan, plan_unchanged
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
 
-_ENCODER = msgspec.json.Encoder(order="sorted")
 _LIMIT = re.compile(r"no result within ([0-9.e+]{1,20}) s")
 _MOST_SHOWN = 100  # characters of a value
 
 _BY_THE_CASE = ("title", "spec", "layout", "size", "clauses", "opset", "translation")
 """What an execution says of its case, whatever came out."""
-_BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "severity", "message"})
+_BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "severity", "message", "exit_code"})
 """What an execution, and the footer, says that depends on known defects."""
 
 
@@ -97,11 +90,6 @@ class Verification:
     problems: list[tuple[str, str]] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
-
-    @property
-    def undecided_without_fault(self) -> int:
-        """How many of the undecided executions do not fail a run by their verdict: they conform, or are inconsistent."""
-        return sum(each.verdict not in FAULTS for each in self.undecided)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -132,68 +120,69 @@ class Verification:
         self.problems.append((place, message))
 
 
-class RecordCheck:
-    """Checks a record, whose file is ``member``, against the cases and the known defects of a bundle."""
+def check_record(member: str, record: Record, contents: Contents, verification: Verification, lines: bytes) -> None:
+    """Check a record, the ``lines`` of a ``member``, against the cases and the known defects of a bundle."""
+    check, undecided = _RecordCheck(member, record, contents, verification), len(verification.undecided)
+    with verification.check("", member):
+        before = len(verification.problems), len(verification.unchecked)
+        try:
+            check.check(lines)
+        except BadTarget as error:
+            verification.unchecked.append(f"{member}: its executions: {error}")
+        if before == (len(verification.problems), len(verification.unchecked)):
+            total, left = len(record.executions), len(verification.undecided) - undecided
+            rest = f"; {left} have outputs that are too large for it" if left else ""
+            text = f"{total - left} of {plural(total, 'execution')}, their verdicts and counts follow{rest}."
+            others = "" if check.has_known else " So does what is known, though the run had other files of defects."
+            verification.checks.append(f"{member}: {text}{others}")
+
+
+class _RecordCheck:
+    """The record of a member, the cases that it has in the bundle, and what is found in it."""
 
     def __init__(self, member: str, record: Record, contents: Contents, verification: Verification) -> None:
-        self._member, self._header, self._footer = member, record.header, record.footer
-        self._contents, self._verification = contents, verification
+        self._member, self._record, self._contents, self._verification = member, record, contents, verification
         self._settings = record.header.effective_settings
-        self._variants = frozenset(map(variant_named, self._settings.variants))
-        self._held = _HeldOutputs(record)
-        self._budget = FailureBudget(self._variants)
-        self._undecided: list[Undecided] = []
-        self._known_differs, self._knows_stale = False, True
-        self._by_case: dict[str, list[Execution]] = defaultdict(list)
-        last = ""
-        for execution in record.executions:
-            if execution.case in self._by_case and execution.case != last:
-                self._add(_place(execution), "is not beside the other executions of its case")
-            self._by_case[execution.case].append(execution)
-            last = execution.case
-        self._cases = [contents.cases[name] for name in self._by_case if name in contents.cases]
-
-    def check(self, lines: bytes) -> None:
-        """Check all lines of the record, which are also given as they are."""
-        before = len(self._verification.problems), len(self._verification.unchecked)
-        self._check_form(lines)
-        for name in self._by_case:
-            if name not in self._contents.cases:
-                self._add(name, "is no case of the bundle")
-        self._check_header()
-        try:
-            self._check_executions()
-        except BadTarget as error:
-            self._cannot_check(f"its executions: {error}")
-        if self._known_differs:
-            what = "which divergences are known"
-            self._cannot_check(f"{what}: the run had files of defects that the bundle does not have")
-        is_right = before == (len(self._verification.problems), len(self._verification.unchecked))
-        if not is_right and isinstance(self._header.settings, msgspec.UnsetType):
-            what = "how the run was made, which the record does not say"
-            self._cannot_check(f"{what}: it is judged as one without options")
-        if is_right:
-            total, undecided = sum(map(len, self._by_case.values())), len(self._undecided)
-            rest = f"; {undecided} have outputs that are too large for it" if undecided else ""
-            text = f"{total - undecided} of {plural(total, 'execution')}, their verdicts and counts follow{rest}."
-            others = "" if self._has_known else " So does what is known, though the run had other files of defects."
-            self._verification.checks.append(f"{self._member}: {text}{others}")
-        self._verification.undecided += self._undecided
+        named = dict.fromkeys(execution.case for execution in record.executions)
+        self._cases = [contents.cases[name] for name in named if name in contents.cases]
+        known, catalogue = record.header.known_sha256, self._settings.catalogue_sha256
+        is_own = catalogue is None or catalogue == digest_of_files(defect_files(shipped_root()))
+        self.has_known = is_own and known in (None, contents.known_sha256)
+        """Whether the defects that the run expected are those of the bundle, and those that it explained results by the tool's."""
 
     def _add(self, place: str, message: str) -> None:
         self._verification.add(f"{self._member}: {place}", message)
 
-    def _cannot_check(self, what: str) -> None:
-        self._verification.unchecked.append(f"{self._member}: {what}")
-
-    def _differ(self, place: str, stored: Any, expected: Any) -> None:
-        """Add each field that differs; of those that depend on known defects, remember it where the run had others."""
-        for name in stored.__struct_fields__:
-            before, now = getattr(stored, name), getattr(expected, name)
-            if before != now and name in _BY_DEFECTS and not self._has_known:
-                self._known_differs = True
-            elif before != now:
-                self._add(place, f"{name} is {_shown(before)}; it follows {_shown(now)}")
+    def check(self, lines: bytes) -> None:
+        """Check the form of the lines, make all of them again, and compare them."""
+        self._check_form(lines)
+        head, own, made = self._record.header, tool_files(), list[Line]()
+        is_own = own is not None and head.tool_files is not None and head.tool_files.sha256 == own.sha256
+        if is_own and head.tool != maxpool_check.__version__:
+            text = f"with the files of {maxpool_check.__version__}"
+            self._add("header", f"maxpool-check {head.tool} made the record, it says, {text}")
+        replay = _Replay(self._record, self._add, self._verification.undecided)
+        write_results(self._plan(), head, replay.results(self._cases), lambda: replay.given_up, made.append)
+        again = record_of([header(self._cases, [*{each.name: each for each in head.targets}.values()], ()), *made])
+        stored, expected, is_other = self._parts(self._record), self._parts(again), False
+        for place in dict.fromkeys([*expected, *stored]):
+            was, now = stored.get(place, {}), expected.get(place, {})
+            texts = {"": "is nothing that this run writes" if was else "is missing"}
+            if was and now:
+                names = ["verdict"] if was.get("verdict") != now.get("verdict") else [*now]
+                differing = [name for name in names if _encoded(was[name]) != _encoded(now[name])]
+                texts = {name: f"{name} is {_shown(was[name])}; it follows {_shown(now[name])}" for name in differing}
+            for name, text in texts.items():
+                if not self.has_known and (name in _BY_DEFECTS or " known defect " in place):
+                    is_other = True
+                else:
+                    self._add(place, text)
+        if stored.keys() == expected.keys() and [*stored] != [*expected]:
+            place = next(place for place, other in zip(stored, expected, strict=True) if place != other)
+            self._add(place, "is in another order than that of a run")
+        if is_other:
+            what = "which divergences are known: the run had files of defects that the bundle does not have"
+            self._verification.unchecked.append(f"{self._member}: {what}")
 
     def _check_form(self, lines: bytes) -> None:
         """Check that a run writes these bytes: other readers may read a key that occurs twice, or a second header, differently."""
@@ -209,179 +198,151 @@ class RecordCheck:
             if inert.ascii_json(msgspec.json.encode(decoded)) != line:
                 self._verification.add(f"{self._member}:{number}", "the line is not in the form that a run writes")
 
-    def _check_header(self) -> None:
-        header, own = self._header, tool_files()
-        used = {case.spec for case in self._cases}
-        expected = msgspec.structs.replace(
-            header,
-            targets=tuple({target.name: target for target in header.targets}.values()),
-            cases=len(self._by_case),
-            cases_sha256=digest_of(self._cases) if len(self._cases) == len(self._by_case) else header.cases_sha256,
-            profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
-        )
-        if header.corpus is not None and header.corpus.cases <= header.cases:
-            corpus = msgspec.structs.replace(header.corpus, cases=header.cases, sha256=header.cases_sha256)
-            expected = msgspec.structs.replace(expected, corpus=corpus)
-        self._differ("header", header, expected)
-        is_own = own is not None and header.tool_files is not None and header.tool_files.sha256 == own.sha256
-        if is_own and header.tool != maxpool_check.__version__:
-            text = f"with the files of {maxpool_check.__version__}"
-            self._add("header", f"maxpool-check {header.tool} made the record, it says, {text}")
+    def _parts(self, record: Record) -> dict[str, dict[str, Any]]:
+        """What is compared of a record, or of what was made again, by place."""
+        head, footer, given = record.header, record.footer, self._record
+        parts = {"header": {name: getattr(head, name) for name in ("targets", "profile", "cases", "cases_sha256")}}
+        corpus, described = self._corpus(), given.header.corpus
+        if described is not None and described.cases <= given.header.cases:
+            whole = head.corpus or msgspec.structs.replace(described, cases=head.cases, sha256=head.cases_sha256)
+            parts["header"]["corpus"] = whole
+        for each in record.executions:
+            place = "{} ({}) on {}".format(*_key(each))
+            path, _, line = each.origin.rpartition(":")
+            # It was in another folder, and its time was another one.
+            other = {"origin": f"{PurePosixPath(path.replace(':', '/')).name}:{line}", "seconds": 0.0, "matched": False}
+            parts[f"{place}, again" if place in parts else place] = {**_fields(each), **other}
+        for name in sorted(record.outputs):
+            parts[f"output {name}"] = _fields(record.outputs[name])
+        if footer is None or given.footer is None:
+            return parts
+        errors, code = given.footer.errors, footer.exit_code
+        if footer is not given.footer:
+            # Why targets did not start stands there alone.
+            errors = errors[: len(errors) - len(footer.errors)] + footer.errors
+            code = ExitCode.INCOMPLETE if errors else footer.exit_code
+        parts["footer"] = {**_fields(footer), "errors": errors, "exit_code": int(code), "known": (), "finished": ""}
+        if given.header.known_sha256 and described is not None and len(corpus) < described.cases:
+            text = f"from {plural(described.cases, 'case')}, and the bundle has {len(corpus)}"
+            what = f"{self._member}: which known defects are stale: the run selected its cases {text}"
+            self._verification.unchecked += [what] if what not in self._verification.unchecked else []
+            del parts["footer"]["exit_code"]
+        else:
+            parts |= {f"footer: known defect {each.id} on {each.target}": _fields(each) for each in footer.known}
+        return parts
 
-    @cached_property
-    def _has_known(self) -> bool:
-        """Whether the defects that the run expected are those of the bundle, and those that it explained results by the tool's."""
-        catalogue = self._settings.catalogue_sha256
-        is_own = catalogue is None or catalogue == digest_of_files(defect_files(shipped_root()))
-        return is_own and self._header.known_sha256 in (None, self._contents.known_sha256)
-
-    def _plan(self) -> RunPlan:
-        known = () if self._header.known_sha256 is None else self._contents.defects
-        explains = self._settings.catalogue_sha256 is not None
-        catalogue: Sequence[Defect] = read_all_defects(defect_files(shipped_root())) if explains else ()
-        shipped, own = read_versions(shipped_root()), self._contents.versions
-        spans = {each.id: shipped.span(each) for each in catalogue if shipped.showing(each)}
-        spans |= {each.id: own.span(each) for each in known if own.showing(each)}
-        corpus = Corpus(self._corpus, (), whole=self._settings.whole)
-        return RunPlan(
-            corpus,
-            self._cases,
-            (),
-            known,
-            variants=self._variants,
-            tracebacks=True,
-            versions=spans,
-            catalogue=catalogue,
-        )
-
-    @cached_property
     def _corpus(self) -> Sequence[Case]:
         """The cases that those of the run were selected from, on which depends which known defects are stale."""
-        described = self._header.corpus
+        described = self._record.header.corpus
         if described is None or described.cases <= len(self._cases):
             return self._cases
         parts = [Path(name) for name in described.name.split()] if described.version is not None else []
         # Nothing is read because of its name in a bundle.
-        corpus = collect(parts).cases if parts and all(map(is_shipped, parts)) else self._contents.corpus
-        if len(corpus) != described.cases and self._header.known_sha256 is not None:
-            text = f"from {plural(described.cases, 'case')}, and the bundle has {len(corpus)}"
-            self._cannot_check(f"which known defects are stale: the run selected its cases {text}")
-            self._knows_stale = False
-        return corpus
+        return collect(parts).cases if parts and all(map(is_shipped, parts)) else self._contents.corpus
 
-    def _check_executions(self) -> None:
-        plan = self._plan()
-        decisions = Decisions(plan, self._header.targets, day_of(self._header))
-        summary, observations = RunSummary(), defaultdict[str, Observations](Observations)
-        for number, case in enumerate(self._cases):
-            stored = self._by_case[case.id]
-            lines: Sequence[Execution] = stored
-            try:
-                lines = self._again(case, stored, decisions)
-            except BadTarget:
-                raise
-            except Exception as error:  # A crafted record must be named, and the rest of it checked.
-                self._add(case.id, f"cannot be judged again: {type(error).__name__}: {_shown(str(error))}")
-            for line, expected in zip(stored, lines, strict=True):
-                self._compare(case, line, expected)
-                observations[expected.target].add(number, expected)
-                summary.add(expected)
-        for each in self._header.targets:
-            if each.name not in summary.verdicts:
-                self._add("header", f"the target {each.name} has no executions")
-        if self._footer is None:
-            self._add("footer", "is missing, or does not count the executions")
-        else:
-            self._check_footer(self._footer, decisions, summary, contradicted(observations, self._cases))
+    def _plan(self) -> RunPlan:
+        known = () if self._record.header.known_sha256 is None else self._contents.defects
+        explains = self._settings.catalogue_sha256 is not None
+        catalogue = read_all_defects(defect_files(shipped_root())) if explains else ()
+        shipped, own = read_versions(shipped_root()), self._contents.versions
+        spans = {each.id: shipped.span(each) for each in catalogue if shipped.showing(each)}
+        return RunPlan(
+            Corpus(self._corpus(), (), whole=self._settings.whole),
+            self._cases,
+            (),
+            known,
+            strict=self._settings.strict,
+            variants=frozenset(map(variant_named, self._settings.variants)),
+            tracebacks=True,
+            versions=spans | {each.id: own.span(each) for each in known if own.showing(each)},
+            catalogue=catalogue,
+        )
 
-    def _again(self, case: Case, stored: Sequence[Execution], decisions: Decisions) -> Sequence[Execution]:
-        """The executions of a case, judged again; those that are ``stored`` if they are not those of such a run."""
-        plans: dict[str, Mapping[Variant, VariantPlan]] = {}
-        expected = []
-        for target in self._header.targets:
-            if target.name in self._budget.given_up:
-                expected += [(target.name, each.name) for each in case.variants(self._variants)]
-                continue
-            plans[target.name] = self._plans(case, target, stored)
-            expected += [(target.name, each.name) for each in plans[target.name]]
-        actual = [(each.target, each.variant) for each in stored]
-        if actual != expected:
-            given, wanted = Counter(actual), Counter(expected)
-            for key in dict.fromkeys([*wanted, *given]):
-                if given[key] != wanted[key]:
-                    times = f"occurs {given[key]} times" if given[key] else "is missing"
-                    text = times if wanted[key] else "is no execution of this run"
-                    self._add(f"{case.id} ({key[1]}) on {key[0]}", text)
-            if given == wanted:
-                self._add(case.id, "its executions are in another order than those of a run")
-            return stored
-        if any(each.case_sha256 != case.sha256 for each in stored):
-            return stored
-        results = dict.fromkeys((target.name for target in self._header.targets), TargetResult())
-        for name, by_variant in plans.items():
-            own = {variant_named(each.variant): each for each in stored if each.target == name}
-            results[name] = self._judged(case, name, by_variant, own)
-        return list(decisions.take(case, self._budget.counted(case, results)))
 
-    def _plans(
-        self, case: Case, target: TargetDescription, stored: Sequence[Execution]
-    ) -> Mapping[Variant, VariantPlan]:
+class _Replay:
+    """The executor of a run whose outcomes are those that its record tells, judged again.
+
+    Outputs that the record does not hold are the reference's.
+    """
+
+    def __init__(self, record: Record, add: Callable[[str, str], None], undecided: list[Undecided]) -> None:
+        """``add`` gets the place and the message of each problem."""
+        self._targets, self._outputs, self._add, self._undecided = (
+            record.header.targets,
+            record.outputs,
+            add,
+            undecided,
+        )
+        self._variants = frozenset(map(variant_named, record.header.effective_settings.variants))
+        self._budget = FailureBudget(self._variants)
+        self.given_up = self._budget.given_up
+        errors = record.footer.errors if record.footer is not None else ()
+        self._why = {name: why for name, _, why in (text.partition(" was given up: ") for text in errors)}
+        self._size = sum(len(each.data) // 2 for each in record.outputs.values())
+        self._differing: dict[str, StoredOutput | None] = {}
+        """The outputs of the last case that differ, as of a :class:`TargetResult`."""
+        self._stored: dict[tuple[str, str], dict[str, Execution]] = defaultdict(dict)
+        for each in record.executions:
+            self._stored[each.case, each.target][each.variant] = each
+
+    def results(self, cases: Sequence[Case]) -> Iterator[CaseResults]:
+        """The results of each case, in order."""
+        for case in cases:
+            results = dict.fromkeys((target.name for target in self._targets), TargetResult())
+            for target in self._targets:
+                if target.name not in self.given_up:
+                    results[target.name] = self._judged(case, target, self._stored[case.id, target.name])
+            yield self._budget.counted(case, results)
+
+    def _judged(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> TargetResult:
+        """The executions of a case on a target, as the judge makes them of the outcomes that the record tells."""
+        oracle, outcomes, results, self._differing = case.oracle(), dict[Variant, Outcome | None](), {}, {}
+        for planned in self._plans(case, target, stored):
+            line = stored.get(planned.variant.name)
+            outcome = self._outcome(oracle, planned.variant, line) if line is not None else Failed("no line")
+            outcomes[planned.variant] = outcome
+            # What its output was does not count where the record leaves it out.
+            results[planned.variant] = _result(planned, outcome or Crashed("", ""), line)
+        judged = judged_case(case, target.name, oracle, results, _unoptimized(oracle, target.name, stored))
+        lines = []
+        for (variant, outcome), line in zip(outcomes.items(), executions(judged), strict=True):
+            own = stored.get(variant.name)
+            if own is not None:
+                plain = msgspec.structs.replace(own, known=None, status="")
+                kept = {name: getattr(own, name) for name in ("origin", "seconds", "matched")}
+                is_same = _encoded(msgspec.structs.replace(line, **kept)) == _encoded(plain)
+                # Where an output of another variant is missing, a verdict that compares the two may be right.
+                may_compare = None in outcomes.values() and isinstance(outcome, Returned) and not is_same
+                if outcome is None or may_compare:
+                    self._undecided.append(Undecided("{} ({}) on {}".format(*_key(own)), own.verdict))
+                    of_case = {name: getattr(line, name) for name in (*_BY_THE_CASE, "case_sha256", "origin")}
+                    line = msgspec.structs.replace(plain, **of_case)
+            lines.append(line)
+        why = self._why.get(target.name)
+        is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)
+        return TargetResult(tuple(lines), why if is_lost else None, self._differing)
+
+    def _plans(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> Sequence[VariantPlan]:
         """How a target executes a case in each variant, as far as its description says."""
-        own = {each.variant for each in stored if each.target == target.name}
         settings = target.settings
         if isinstance(settings, msgspec.UnsetType):
-            named = (variant_named(name).variation for name in own)
+            named = (variant_named(name).variation for name in stored)
             settings = tuple(each.name for each in named if each is not None)
         profile = TargetProfile(parse(target.name), target, settings=settings)
         if profile.name.outputs is not None:
             # The file has the variants that somebody wrote into it.
-            variants = [each for each in case.variants(ALL_VARIANTS) if each.name in own]
-            return {variant: plan_unchanged(case, variant, profile) for variant in variants}
-        return {each.variant: each for each in plan(case, self._variants, profile)}
+            variants = [each for each in case.variants(ALL_VARIANTS) if each.name in stored]
+            return [plan_unchanged(case, variant, profile) for variant in variants]
+        return list(plan(case, self._variants, profile))
 
-    def _judged(
-        self, case: Case, target: str, plans: Mapping[Variant, VariantPlan], stored: Mapping[Variant, Execution]
-    ) -> TargetResult:
-        """The executions of a case on a target, as the judge makes them of the outcomes that the record tells."""
-        oracle, why = case.oracle(), self._given_up.get(target)
-        outcomes = {variant: self._outcome(oracle, variant, each, why) for variant, each in stored.items()}
-        results = {
-            # What its output was does not count where the record leaves it out.
-            variant: _result(plans[variant], outcome or Crashed("", ""), stored[variant])
-            for variant, outcome in outcomes.items()
-        }
-        judged = judged_case(case, target, oracle, results, _unoptimized(oracle, target, stored))
-        lines = []
-        for (variant, execution), line in zip(stored.items(), executions(judged), strict=True):
-            kept = {name: getattr(execution, name) for name in ("origin", "seconds", "matched")}
-            line = msgspec.structs.replace(line, **kept)
-            plain = msgspec.structs.replace(execution, known=None, status="")
-            # Where an output of another variant is missing, a verdict that compares the two may be right.
-            may_compare = None in outcomes.values() and isinstance(outcomes[variant], Returned)
-            if outcomes[variant] is None or (may_compare and not _is_same_line(line, plain)):
-                self._undecided.append(Undecided(_place(execution), execution.verdict))
-                line = msgspec.structs.replace(plain, **{name: getattr(line, name) for name in _BY_THE_CASE})
-            lines.append(line)
-        is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)
-        return TargetResult(tuple(lines), why if is_lost else None)
-
-    def _outcome(
-        self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution, given_up: str | None
-    ) -> Outcome | None:
-        """The outcome that the record tells; None if it leaves out an output.
+    def _outcome(self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution) -> Outcome | None:
+        """The outcome that the record tells; None if it leaves out an output. Outputs that differ are remembered.
 
         The verdict says what a target did that returned nothing, and must follow from it in turn.
         """
+        message, why = execution.message, self._why.get(execution.target)
         if execution.digests or execution.verdict is Verdict.DIVERGES:
-            sides = oracle.graph.context.side_outputs if isinstance(oracle, GraphOracle) else ()
-            if extra := sorted(execution.digests.keys() - {*variant.outputs, *sides, BEHIND}):
-                self._add(_place(execution), f"has a digest of {', '.join(extra)}, which its variant does not return")
-                return None
-            outputs, missing = self._held.of(oracle, execution)
-            for name in missing:
-                self._add(_place(execution), f"{name} is not the reference's, and the record does not hold it")
-            return Returned(outputs) if len(outputs) == len(execution.digests) else None
-        message = execution.message
+            return self._returned(oracle, variant, execution)
         match execution.verdict:
             case Verdict.CRASHES:
                 return Crashed(message, "")
@@ -393,141 +354,75 @@ class RecordCheck:
             case Verdict.NOT_CLAIMED:
                 return NotClaimed(message)
             case Verdict.ERROR:
-                return Failed(message, final=message == given_up, traceback=execution.traceback)
+                return Failed(message, final=message == why, traceback=execution.traceback)
         if isinstance(oracle, GraphOracle) and oracle.pooling.refusable:
             message = message.removesuffix(f" (allowed by {oracle.pooling.refusable})")
         status, _, rest = message.partition(": ")
         return RefusedByTarget(status, rest)
 
-    @cached_property
-    def _given_up(self) -> Mapping[str, str]:
-        """Why targets were given up, by name."""
-        parts = [
-            text.partition(" was given up: ") for text in (self._footer.errors if self._footer is not None else ())
-        ]
-        return {name: why for name, separator, why in parts if separator}
-
-    def _compare(self, case: Case, stored: Execution, expected: Execution) -> None:
-        path, _, line = stored.origin.rpartition(":")
-        own = PurePosixPath(case.origin.path).name
-        if int(line) != case.origin.line or not path.replace(":", "/").endswith(own):
-            self._add(_place(stored), f"the origin is {stored.origin}; it follows {own}:{case.origin.line}")
-        if stored.case_sha256 != case.sha256:
-            self._add(_place(stored), f"case_sha256 is {stored.case_sha256}; it follows {case.sha256}")
-        if _is_same_line(stored, expected):
-            return
-        if stored.verdict is not expected.verdict:
-            self._add(_place(stored), f"the verdict is {stored.verdict}; it follows {expected.verdict}")
-            return
-        self._differ(_place(stored), stored, expected)
-
-    def _check_footer(
-        self, footer: RunFooter, decisions: Decisions, summary: RunSummary, named: Mapping[str, Any]
-    ) -> None:
-        given_up = tuple(f"{name} was given up: {why}" for name, why in self._budget.given_up.items())
-        expected = RunFooter(
-            finished=footer.finished,
-            executions=sum(map(len, self._by_case.values())),
-            summary={target: dict(counts) for target, counts in summary.verdicts.items()},
-            known=tuple(decisions.known_entries(self._budget.given_up, ended_early=False)),
-            errors=footer.errors[: len(footer.errors) - len(given_up)] + given_up,
-            exit_code=int(summary.exit_code(footer.known, footer.errors, strict=self._settings.strict)),
-            contradicted=dict(named),
-            outputs_left_out=len(self._held.left_out),
-        )
-        for sha256 in sorted(self._held.unnamed):
-            self._add(f"output {sha256}", "is that of no execution")
-        stored, possible = ({(each.id, each.target): each for each in side.known} for side in (footer, expected))
-        for key in dict.fromkeys([*possible, *stored]) if self._has_known and self._knows_stale else ():
-            if stored.get(key) != possible.get(key):
-                fields = [msgspec.to_builtins(side.get(key)) or {} for side in (stored, possible)]
-                names = [name for name in fields[0] | fields[1] if fields[0].get(name) != fields[1].get(name)]
-                text = "; ".join(f"{name} is {fields[0].get(name)}, it follows {fields[1].get(name)}" for name in names)
-                what = text if all(fields) else "is missing" if fields[1] else "is none of this run"
-                self._add(f"footer: known defect {key[0]} on {key[1]}", what)
-        same = stored == possible
-        self._differ("footer", footer, expected if same else msgspec.structs.replace(expected, known=footer.known))
-        self._known_differs |= not same and not self._has_known
-
-
-class _HeldOutputs:
-    """The outputs that a record holds, by digest; ``left_out`` are digests of those that it may leave out, as far as met."""
-
-    def __init__(self, record: Record) -> None:
-        self._outputs = record.outputs
-        self._size = sum(len(each.data) // 2 for each in record.outputs.values())
-        self.unnamed = set(record.outputs)
-        """Digests of the outputs that no execution names, as far as met."""
-        self.left_out: set[str] = set()
-
-    def of(self, oracle: GraphOracle | Refused, execution: Execution) -> tuple[Mapping[str, np.ndarray], Sequence[str]]:
-        """The outputs of an execution by name, and the names of those that the record must hold and does not.
-
-        Outputs that the record does not hold are the reference's; one that it may leave out is in neither.
-        """
-        expected = {} if isinstance(oracle, Refused) else oracle.expected
-        tensors, missing = {}, []
+    def _returned(self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution) -> Returned | None:
+        place, expected = "{} ({}) on {}".format(*_key(execution)), {}
+        if isinstance(oracle, GraphOracle):
+            expected = oracle.expected
+        sides = expected.keys() - {"Y", "Indices"}
+        if extra := sorted(execution.digests.keys() - {*variant.outputs, *sides, BEHIND}):
+            self._add(place, f"has a digest of {', '.join(extra)}, which its variant does not return")
+            return None
+        tensors = {}
         for name, sha256 in execution.digests.items():
-            self.unnamed.discard(sha256)
+            size = expected[name].nbytes if name in expected else 0
+            if name in expected and digest(expected[name]) == sha256:
+                tensors[name] = expected[name]
+                continue
+            self._differing[sha256] = self._outputs.get(sha256)
+            is_of_another_size = DivergenceKind.DTYPE.value in execution.kinds or name in execution.shapes
+            may_lack = name not in expected or is_of_another_size or size > MOST_BYTES
             if sha256 in self._outputs:
                 tensors[name] = self._outputs[sha256].tensor()
-            elif name in expected and digest(expected[name]) == sha256:
-                tensors[name] = expected[name]
-            elif self._may_lack(name, expected, execution):
-                self.left_out.add(sha256)
-            else:
-                missing.append(name)
-        return tensors, missing
-
-    def _may_lack(self, name: str, expected: Mapping[str, np.ndarray], execution: Execution) -> bool:
-        """Whether an output is too large for the record, as far as its size is known."""
-        if name not in expected or DivergenceKind.DTYPE.value in execution.kinds or name in execution.shapes:
-            return True
-        size = expected[name].nbytes
-        return size > MOST_BYTES or self._size + size > MOST_BYTES_IN_ALL
+            elif not may_lack and self._size + size <= MOST_BYTES_IN_ALL:
+                self._add(place, f"{name} is not the reference's, and the record does not hold it")
+        return Returned(tensors) if len(tensors) == len(execution.digests) else None
 
 
-def _result(planned: VariantPlan, outcome: Outcome, execution: Execution) -> VariantResult:
+def _result(planned: VariantPlan, outcome: Outcome, execution: Execution | None) -> VariantResult:
     """The result of a variant with an outcome: what it was executed as follows from the plan."""
-    if planned.not_executed is not None:
-        return VariantResult(planned.not_executed)
+    if planned.not_executed is not None or execution is None:
+        return VariantResult(planned.not_executed or outcome)
     # A target that was not given the case as planned, or not at all; one that was given it may say that it is unable.
-    is_unable = isinstance(outcome, (NotExecuted, NotClaimed)) and (execution.opset, execution.translation) == (
-        None,
-        (),
-    )
-    if is_unable or isinstance(outcome, Failed):
-        return VariantResult(outcome, execution.opset, execution.translation)
+    given = (execution.opset, execution.translation)
+    if isinstance(outcome, Failed) or (isinstance(outcome, (NotExecuted, NotClaimed)) and given == (None, ())):
+        return VariantResult(outcome, *given)
     part = planned.parts[-1]
     return VariantResult(outcome, part.opset, part.translation.steps, part.request)
 
 
 def _unoptimized(
-    oracle: GraphOracle | Refused, target: str, stored: Mapping[Variant, Execution]
+    oracle: GraphOracle | Refused, target: str, stored: Mapping[str, Execution]
 ) -> dict[Variant, VariantResult] | None:
     """The results of models that no tool rewrites, which conform where a verdict is about the tool."""
-    if (
-        parse(target).tool is None
-        or not isinstance(oracle, GraphOracle)
-        or not any(each.kinds for each in stored.values())
-    ):
+    is_about_a_tool = parse(target).tool is not None and any(each.kinds for each in stored.values())
+    if not is_about_a_tool or not isinstance(oracle, GraphOracle):
         return None
     return {
         variant: VariantResult(Returned({name: oracle.expected[name] for name in variant.outputs}))
-        for variant in stored
+        for variant in map(variant_named, stored)
         if variant.variation is None
         and not variant.in_domain
-        and Variant(variant.outputs, OPTIMIZATION_OFF) not in stored
+        and Variant(variant.outputs, OPTIMIZATION_OFF).name not in stored
     }
 
 
-def _is_same_line(a: Execution, b: Execution) -> bool:
-    """Whether two executions are the same line of a record, which knows no infinity and no NaN."""
-    return _ENCODER.encode(a) == _ENCODER.encode(b)
+def _key(execution: Execution) -> tuple[str, str, str]:
+    return execution.case, execution.variant, execution.target
 
 
-def _place(execution: Execution) -> str:
-    return f"{execution.case} ({execution.variant}) on {execution.target}"
+def _encoded(value: Any) -> bytes:
+    """A value as a record has it, which knows no infinity and no NaN."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def _fields(line: Any) -> dict[str, Any]:
+    return {name: getattr(line, name) for name in line.__struct_fields__}
 
 
 def _shown(value: Any) -> str:

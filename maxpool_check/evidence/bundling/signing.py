@@ -56,30 +56,28 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
     and ``OSError`` for a key that cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
-        file = Path(temporary) / "signature"
+        file, allowed = Path(temporary) / "signature", Path(temporary) / "allowed_signers"
         file.write_bytes(signature)
         if key is None:
             done = _keygen("check-novalidate", "-s", str(file), content=content)
             if done.returncode:
-                message = _message(done)
-                raise WrongSignature(f"the signature is not of this manifest{f' ({message})' if message else ''}")
+                raise WrongSignature(f"the signature is not of this manifest ({_message(done)})")
             return f"The signature is of this manifest, by {_fingerprint(done)}; --key tells whether that is whom you trust."
-        messages = []
+        message = ""
         # ssh-keygen looks at the first line of a key alone, whatever purposes it allows.
-        for number, line in enumerate(_allowed(key)):
-            allowed = Path(temporary) / f"allowed_signers_{number}"
+        for line in _allowed(key):
             allowed.write_bytes(line)
             found = _keygen("find-principals", "-s", str(file), "-f", str(allowed))
-            if found.returncode:
-                continue
-            principal = found.stdout.decode(errors="replace").splitlines()[0]
-            done = _keygen("verify", "-f", str(allowed), "-I", principal, "-s", str(file), content=content)
-            if done.returncode == 0:
-                by = "" if principal == _ANYBODY else f" of {principal}"
-                return f"The manifest is signed by {_fingerprint(done)}{by}, of {key}."
-            messages.append(_message(done).replace(str(allowed), str(key)))
-    if messages:
-        raise WrongSignature(f"the signature by a key of {key} is not of this manifest ({messages[0]})")
+            if found.returncode == 0:
+                principal = found.stdout.decode(errors="replace").splitlines()[0]
+                verify = ("verify", "-f", str(allowed), "-I", principal, "-s", str(file))
+                done = _keygen(*verify, content=content)
+                if done.returncode == 0:
+                    by = "" if principal == _ANYBODY else f" of {principal}"
+                    return f"The manifest is signed by {_fingerprint(done)}{by}, of {key}."
+                message = message or _message(done).replace(str(allowed), str(key))
+    if message:
+        raise WrongSignature(f"the signature by a key of {key} is not of this manifest ({message})")
     raise WrongSignature(f"the signature is by none of the keys of {key}")
 
 
@@ -96,9 +94,8 @@ def _keygen(action: str, *options: str, content: bytes = b"") -> "subprocess.Com
     """Run ``ssh-keygen -Y``. Raises :class:`CannotSign` if it is not there."""
     program = shutil.which(_PROGRAM)
     if program is None:
-        raise CannotSign(
-            f"{_PROGRAM} not found; install the client of OpenSSH (Debian: apt-get install openssh-client)"
-        )
+        text = "install the client of OpenSSH (Debian: apt-get install openssh-client)"
+        raise CannotSign(f"{_PROGRAM} not found; {text}")
     purpose = () if action == "find-principals" else ("-n", _NAMESPACE)
     command = [program, "-Y", action, *purpose, *options]
     return subprocess.run(command, input=content, capture_output=True, check=False)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from maxpool_check import inert
-from maxpool_check.evidence.bundling.contents import CASES, Contents, names_with
-from maxpool_check.evidence.bundling.target_results import TargetResults
+from maxpool_check.evidence.bundling.contents import CASES, Contents, TargetResults, names_with
 from maxpool_check.results.details import Distribution
 from maxpool_check.results.record import ExitCode, Verdict
 
@@ -30,19 +31,24 @@ _NAMESPACE = uuid.UUID("6f0ad6b2-1a3c-5f54-9c1e-6d2f0a0c7d11")
 
 def attestations(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The two statements of each target, about what was tested, as far as the record has its digest, and the record itself."""
+
+    def of_member(name: str) -> dict[str, Any]:
+        return _digest(name, hashlib.sha256(contents.members[name]).hexdigest())
+
+    cases = [of_member(name) for name in names_with(contents.members, CASES)]
     for results in contents.results:
-        target, record = results.target, results.member
+        target, record = results.target, of_member(results.member)
         tested = {
             each.wheel or each.name: each.wheel_sha256
             for environment in target.environments
             for each in environment.distributions
             if each.name == target.distribution and each.wheel_sha256 is not None
         } | target.program
-        subject = [*(_digest(*each) for each in tested.items()), _descriptor(contents, record)]
         for kind, type_, predicate in (
-            ("test-result", _TEST_RESULT, _test_result(contents, results)),
-            ("maxpool-check", _OWN, _conformance(contents, results)),
+            ("test-result", _TEST_RESULT, _test_result(results, cases)),
+            ("maxpool-check", _OWN, _conformance(results, record)),
         ):
+            subject = [*(_digest(*each) for each in tested.items()), record]
             statement = {"_type": _STATEMENT, "subject": subject, "predicateType": type_, "predicate": predicate}
             yield f"attestations/{results.name}.{kind}.json", f"{inert.dumps(statement, indent=1)}\n".encode()
 
@@ -51,11 +57,7 @@ def _digest(name: str, sha256: str) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": sha256}}
 
 
-def _descriptor(contents: Contents, member: str) -> dict[str, Any]:
-    return _digest(member, hashlib.sha256(contents.members[member]).hexdigest())
-
-
-def _test_result(contents: Contents, results: TargetResults) -> dict[str, Any]:
+def _test_result(results: TargetResults, configuration: list[dict[str, Any]]) -> dict[str, Any]:
     """The predicate ``test-result/v0.1``; a test is a case.
 
     What fails in a way that a known defect explains has failed. A case of which nothing was compared is in no list.
@@ -66,88 +68,74 @@ def _test_result(contents: Contents, results: TargetResults) -> dict[str, Any]:
     tool = [_digest(f"maxpool-check {header.tool}", header.tool_files.sha256)] if header.tool_files else []
     return {
         "result": "FAILED" if not passes else "WARNED" if cases["warned"] else "PASSED",
-        "configuration": [*tool, *(_descriptor(contents, name) for name in names_with(contents.members, CASES))],
-        "passedTests": cases["passed"],
-        "warnedTests": cases["warned"],
-        "failedTests": cases["failed"],
+        "configuration": [*tool, *configuration],
+        **{f"{result}Tests": cases[result] for result in ("passed", "warned", "failed")},
     }
 
 
-def _conformance(contents: Contents, results: TargetResults) -> dict[str, Any]:
+def _conformance(results: TargetResults, record: dict[str, Any]) -> dict[str, Any]:
     """Our own predicate: every verdict with its cases, known defects, and what was judged by.
 
     The cases that conform are most, and are in the other predicate.
     """
-    header, target = results.record.header, results.target
+    header, target, executions = results.record.header, results.target, results.executions
+    sha256 = header.tool_files and header.tool_files.sha256
     return {
-        "tool": {
-            "name": "maxpool-check",
-            "version": header.tool,
-            "sha256": header.tool_files and header.tool_files.sha256,
-        },
+        "tool": {"name": "maxpool-check", "version": header.tool, "sha256": sha256},
         "target": {name: getattr(target, name) for name in ("name", "distribution", "version", "provider")},
-        "record": _descriptor(contents, results.member),
+        "record": record,
         "startedOn": header.started,
         "result": results.report.result[0],
         "exitCode": int(results.report.exit_code),
-        "documents": {
-            name: {"edition": edition.name, "sha256": edition.sha256} for name, edition in header.editions.items()
-        },
+        "documents": {name: {"edition": each.name, "sha256": each.sha256} for name, each in header.editions.items()},
         "policies": header.profile,
         "cases": len(results.cases),
         "verdicts": {
-            verdict.value: {
-                "executions": results.executions[verdict],
-                **({} if verdict is Verdict.CONFORMS else {"cases": results.cases_with(verdict=verdict)}),
-            }
+            verdict.value: {"executions": executions[verdict]}
+            | ({} if verdict is Verdict.CONFORMS else {"cases": results.cases_with(verdict=verdict)})
             for verdict in Verdict
-            if results.executions[verdict]
+            if executions[verdict]
         },
         "limits": results.cases_with(limit=True),
         "unexpected": results.cases_with(unexpected=True),
         "knownDefects": [
-            {
-                **{name: getattr(entry, name) for name in ("id", "title", "severity")},
-                "status": entry.status.value,
-                "cases": results.cases_with(known=entry.id),
-            }
+            {**_fields(entry, "id", "title", "severity", "status"), "cases": results.cases_with(known=entry.id)}
             for entry in results.known
         ],
     }
 
 
+def _fields(value: Any, *names: str) -> dict[str, Any]:
+    return {name: msgspec.to_builtins(getattr(value, name)) for name in names}
+
+
 def bills(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The environment of each target in the form of CycloneDX, with the time of its record."""
-    for results in contents.results:
-        yield f"environments/{results.name}.cdx.json", _bill(results)
-
-
-def _bill(results: TargetResults) -> bytes:
     # Only those who build or verify bundles wait for it.
     from cyclonedx.model.bom import Bom, BomMetaData
     from cyclonedx.output.json import JsonV1Dot6
 
-    target, header = results.target, results.record.header
-    root = _component(
-        "application", target.name, "target", target.version, distribution=target.distribution, provider=target.provider
-    )
-    bill = Bom(
-        serial_number=uuid.uuid5(_NAMESPACE, f"{header.cases_sha256} {header.started} {target.name}"),
-        metadata=BomMetaData(component=root, timestamp=datetime.fromisoformat(header.started)),
-    )
-    top = [_component("file", name, f"program/{name}", sha256=digest) for name, digest in target.program.items()]
-    for number, environment in enumerate(target.environments):
-        reference, digest = f"environment-{number}", environment.executable_sha256
-        top.append(_component("platform", environment.implementation, reference, environment.version, digest))
-        parts = {each.name: _distribution(each, f"{reference}/{each.name}") for each in environment.distributions}
-        for each in environment.distributions:
-            bill.components.add(parts[each.name])
-            bill.register_dependency(parts[each.name], [parts[name] for name in each.requires if name in parts])
-        bill.register_dependency(top[-1], parts.values())
-    for part in top:
-        bill.components.add(part)
-    bill.register_dependency(root, top)
-    return f"{JsonV1Dot6(bill).output_as_string(indent=1)}\n".encode()
+    for results in contents.results:
+        target, header = results.target, results.record.header
+        about = {"distribution": target.distribution, "provider": target.provider}
+        root = _component("application", target.name, "target", target.version, **about)
+        bill = Bom(
+            serial_number=uuid.uuid5(_NAMESPACE, f"{header.cases_sha256} {header.started} {target.name}"),
+            metadata=BomMetaData(component=root, timestamp=datetime.fromisoformat(header.started)),
+        )
+        top = [_component("file", name, f"program/{name}", sha256=digest) for name, digest in target.program.items()]
+        for number, environment in enumerate(target.environments):
+            reference, digest = f"environment-{number}", environment.executable_sha256
+            top.append(_component("platform", environment.implementation, reference, environment.version, digest))
+            parts = {each.name: _distribution(each, f"{reference}/{each.name}") for each in environment.distributions}
+            for each in environment.distributions:
+                bill.components.add(parts[each.name])
+                bill.register_dependency(parts[each.name], [parts[name] for name in each.requires if name in parts])
+            bill.register_dependency(top[-1], parts.values())
+        bill.components.update(top)
+        bill.register_dependency(root, top)
+        content = f"{JsonV1Dot6(bill).output_as_string(indent=1)}\n".encode()
+        yield f"environments/{results.name}.cdx.json", content
 
 
 def _distribution(distribution: Distribution, reference: str) -> "Component":
@@ -157,16 +145,9 @@ def _distribution(distribution: Distribution, reference: str) -> "Component":
     # A name of npm may be in a scope.
     scope, _, name = distribution.name.rpartition("/")
     ecosystem = "pypi" if distribution.integrity is None else "npm"
-    component = _component(
-        "library",
-        distribution.name,
-        reference,
-        distribution.version,
-        distribution.wheel_sha256,
-        wheel=distribution.wheel,
-        integrity=distribution.integrity,
-        installed_files_sha256=distribution.files_sha256,
-    )
+    properties = {**_fields(distribution, "wheel", "integrity"), "installed_files_sha256": distribution.files_sha256}
+    names = distribution.name, reference, distribution.version, distribution.wheel_sha256
+    component = _component("library", *names, **properties)
     component.purl = PackageURL(ecosystem, scope or None, name, distribution.version)
     component.components.update(
         _component("file", file, f"{reference}/{file}", sha256=digest)
@@ -183,15 +164,12 @@ def _component(
 
     # A library that cannot be read has a word in the place of its digest.
     is_known = sha256 is not None and len(sha256) == 64
+    named = {f"maxpool-check:{each.replace('_', '-')}": value for each, value in properties.items() if value}
     return Component(
         type=ComponentType(kind),
         name=name,
         version=version or None,
         bom_ref=reference,
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=str(sha256))] if is_known else [],
-        properties=[
-            Property(name=f"maxpool-check:{each.replace('_', '-')}", value=value)
-            for each, value in properties.items()
-            if value
-        ],
+        properties=[Property(name=each, value=value) for each, value in named.items()],
     )

@@ -5,7 +5,7 @@ The document of ``--report json`` is a :class:`Trace`, and its schema follows fr
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -185,22 +185,19 @@ class TraceScope:
         return holds and (self.clauses is None or clause.id in self.clauses)
 
 
-@dataclass
 class _Executions:
     """The executions of records, by case and target, as far as their cases are as they were."""
 
-    scope: TraceScope
-    by_case: dict[str, dict[str, list[Execution]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
-    )
-    targets: dict[str, str] = field(default_factory=dict)
-    defects: dict[str, str] = field(default_factory=dict)
-    _seen: set[tuple[str, str, str]] = field(default_factory=set)
+    def __init__(self, scope: TraceScope) -> None:
+        self._digests, self._others = {case.id: case.sha256 for case in scope.cases}, frozenset(scope.others)
+        self._by_case: dict[tuple[str, str], list[Execution]] = defaultdict(list)
+        self._seen: set[tuple[str, str, str]] = set()
+        self.targets: dict[str, str] = {}
+        self.defects: dict[str, str] = {}
 
     def read(self, name: str, record: Record) -> TracedRecord:
         """Add the executions of a record. Raises :class:`ExecutedTwice`."""
         header = record.header
-        digests, others = {case.id: case.sha256 for case in self.scope.cases}, frozenset(self.scope.others)
         decides = {target.name: target.decides for target in header.targets if not target.computes}
         changed, missing, counted = dict[str, None](), dict[str, None](), 0
         for execution in record.executions:
@@ -213,14 +210,14 @@ class _Executions:
             self._seen.add(key)
             if execution.target in decides:
                 continue
-            if digests.get(execution.case) == execution.case_sha256:
-                self.by_case[execution.case][execution.target].append(execution)
+            if self._digests.get(execution.case) == execution.case_sha256:
+                self._by_case[execution.case, execution.target].append(execution)
                 counted += 1
-            elif execution.case in digests:
+            elif execution.case in self._digests:
                 changed[execution.case] = None
-            elif execution.case not in others:
+            elif execution.case not in self._others:
                 missing[execution.case] = None
-        self.targets.update({target.name: target.software() for target in header.targets if target.computes})
+        self.targets |= {target.name: target.software() for target in header.targets if target.computes}
         for entry in record.footer.known if record.footer else ():
             self.defects.setdefault(entry.id, " ".join((entry.title or entry.reason).split()))
         return TracedRecord(
@@ -231,12 +228,11 @@ class _Executions:
 
     def results(self, cases: Sequence[Case], *, of_clause: bool = False) -> dict[str, TracedResult]:
         """What the executions of some cases came to, by target."""
-        results = {}
+        results, alone = {}, {case.id for case in cases if len(case.covers) == 1}
         for target in self.targets:
-            executions = [each for case in cases for each in self.by_case.get(case.id, {}).get(target, ())]
+            executions = [each for case in cases for each in self._by_case.get((case.id, target), ())]
             if executions:
                 counts = Counter(each.verdict for each in executions)
-                alone = {case.id for case in cases if len(case.covers) == 1}
                 failed = sum(each.verdict in FAULTS and each.case in alone for each in executions)
                 results[target] = TracedResult(
                     cases=len({each.case for each in executions}),
@@ -278,12 +274,12 @@ def trace(scope: TraceScope, records: Mapping[str, Record], kills: Kills | None 
         )
         if traced:
             documents.append(TracedDocuments(name=name, editions=editions, errata=file.errata, clauses=traced))
-    shown = {defect for case in cases for result in case.results.values() for defect in result.defects}
+    shown = sorted({defect for case in cases for result in case.results.values() for defect in result.defects})
     listed = {clause.id for each in documents for clause in each.clauses}
     kernels = {kernel for clause, each in (kills or {}).items() if clause in listed for kernel in each}
     return Trace(
         tool=maxpool_check.__version__, documents=tuple(documents), cases=cases, targets=executions.targets,
-        records=traced_records, defects={name: executions.defects.get(name, "") for name in sorted(shown)},
+        records=traced_records, defects={name: executions.defects.get(name, "") for name in shown},
         kernels={str(kernel): kernel.sentence for kernel in sorted(kernels, key=str)},
     )  # fmt: skip
 
@@ -291,19 +287,15 @@ def trace(scope: TraceScope, records: Mapping[str, Record], kills: Kills | None 
 def _clause(
     clause: Clause, documents: Collection[str], cases: Sequence[Case], kills: Kills | None, executions: _Executions
 ) -> TracedClause:
-    is_testable, targets = clause.status is ClauseStatus.TESTABLE, executions.targets
-    kernels = None
-    if kills is not None and is_testable:
-        kernels = {str(kernel): noticing for kernel, noticing in kills.get(clause.id, {}).items()}
-    gap = None
+    is_testable, targets, kernels, gap = clause.status is ClauseStatus.TESTABLE, executions.targets, None, None
     if is_testable:
+        if kills is not None:
+            kernels = {str(kernel): noticing for kernel, noticing in kills.get(clause.id, {}).items()}
         is_noticed = kernels is None or any(kernels.values())
         gap = Gap.NO_CASE if not cases else None if is_noticed else Gap.NO_KILL
     holds = tuple(document for document in documents if document in clause.documents)
     results = executions.results(cases, of_clause=True)
-    compared = {
-        target for target, each in results.items() if any(verdict.value in each.verdicts for verdict in COMPARED)
-    }
+    compared = {target for target, each in results.items() if COMPARED & {*map(Verdict, each.verdicts)}}
     not_compared = tuple(each for each in targets if each not in compared) if is_testable and cases else ()
     return TracedClause(
         id=clause.id, documents=holds, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,

@@ -70,62 +70,40 @@ def write_html(report: TraceReport, file: TextIO) -> None:
 def view(trace: Trace, *, in_full: bool = True) -> Document:
     """The clauses of each document, problems first, and the cases; ``in_full`` with statements, cases and kernels."""
     word, sentence = result(trace)
-    numbers = Counter(clause.status for clause in trace.clauses)
-    names = {
-        status: "errata" if status is ClauseStatus.ERRATUM and numbers[status] > 1 else status.value
-        for status in numbers
-    }
-    counted = ", ".join(f"{numbers[status]} {names[status]}" for status in ClauseStatus if numbers[status])
+    numbers = Counter(clause.status.value for clause in trace.clauses)
+    counted = ", ".join(f"{numbers[each.value]} {each.value}" for each in ClauseStatus if numbers[each.value])
     tone = {"UNCOVERED": "bad", "COVERED": "good"}.get(word, "known")
     facts = [*trace.targets.items(), *(("record", text) for record in trace.records for text in about_record(record))]
-    unnamed = [case.id for case in trace.cases if not case.clauses]
-    about = f", {len(unnamed)} of them about no clause: {_listed(unnamed)}" if unnamed else ""
-    cases: list[Block] = [Paragraph(plural(len(trace.cases), "case") + (about or ", each about a clause"))]
     title = f"Clauses of {', '.join(each.name for each in trace.documents) or 'no document'}"
     title += f" on {', '.join(trace.targets)}" if trace.targets else ""
     head: list[Block] = [blocks.Verdict(word, f"{sentence} ({counted})", tone), Facts(facts)]
+    legend: list[Block] = [Paragraph(_LEGEND)] if trace.targets else []
+    present = {_coverage(clause) for clause in trace.clauses}
+    choices = {
+        "status": [status.value for status in ClauseStatus if numbers[status.value]],
+        "coverage": [name for name in _COVERAGES if name in present],
+    }
+    filters: list[Block] = [blocks.Filters(choices if present else {}, "clauses")] if in_full else []
     content: list[Block] = [_documents(trace, documents, in_full) for documents in trace.documents]
+    cases = Section("Cases", list(_cases(trace, in_full)))
+    return Document("MaxPool trace", title, head, [*filters, *content, cases, *legend])
+
+
+def _cases(trace: Trace, in_full: bool) -> Iterator[Block]:
+    unnamed = [case.id for case in trace.cases if not case.clauses]
+    about = f"{len(unnamed)} of them about no clause: {_listed(unnamed)}" if unnamed else "each about a clause"
+    yield Paragraph(f"{plural(len(trace.cases), 'case')}, {about}")
     if not in_full:
-        more = [Paragraph(_LEGEND)] if trace.targets else []
-        return Document("MaxPool trace", title, head, [*content, Section("Cases", cases), *more])
+        return
     rows: list[list[Inline]] = []
     for case in trace.cases:
         outcomes = [outcome(case.results[each]) if each in case.results else "" for each in trace.targets]
         name: Inline = [case.id, " ", Span(case.title, tone="dim")]
         rows.append([name, case.document, ", ".join(case.clauses) or "no clause", *outcomes])
     table = Table(["case", "document", "clauses", *trace.targets], rows, label="Cases with their clauses")
-    cases.append(Folded(f"{plural(len(rows), 'case')} with their clauses", [table]))
+    yield Folded(f"{plural(len(rows), 'case')} with their clauses", [table])
     if trace.defects:
-        cases += [blocks.Heading(3, "Known defects that they show"), Facts([*trace.defects.items()])]
-    return Document("MaxPool trace", title, head, [*_summary(trace), *content, Section("Cases", cases)])
-
-
-def _summary(trace: Trace) -> Iterator[Block]:
-    """The number of clauses of each document by status, those with problems, and the filters."""
-    headings = [*(each.value for each in ClauseStatus), "not covered"]
-    headings += [f"not compared on {each}" for each in trace.targets]
-    rows: list[list[Inline]] = []
-    for documents in trace.documents:
-        numbers = [sum(clause.status is status for clause in documents.clauses) for status in ClauseStatus]
-        numbers.append(sum(clause.gap is not None for clause in documents.clauses))
-        numbers += [sum(target in clause.not_compared for clause in documents.clauses) for target in trace.targets]
-        rows.append([Span(documents.name, href=f"#documents-{slug(documents.name)}"), *map(str, numbers)])
-    table = Table(["documents", *headings], rows, frozenset(range(1, len(headings) + 1)), label="By document")
-    legend = f"Not compared: testable clauses with cases, none of which was compared there. {_LEGEND}"
-    more = [Paragraph(legend)] if trace.targets else []
-    yield Section("Clauses by document", [table, *more], "summary", "Summary")
-    for title, coverages in {"Not covered": [gap.value for gap in Gap], "Not compared": ["not compared"]}.items():
-        clauses = [clause for clause in trace.clauses if _coverage(clause) in coverages]
-        items: list[Inline] = [
-            [Span(each.id, code=True, href=f"#{slug(f'clause-{each.id}')}"), f" {each.states}"] for each in clauses
-        ]
-        yield from [Section(title, [Bullets(items)])] if items else []
-    present = set(map(_coverage, trace.clauses))
-    choices = {
-        "status": [status.value for status in ClauseStatus if any(each.status is status for each in trace.clauses)],
-        "coverage": [name for name in _COVERAGES if name in present],
-    }
-    yield blocks.Filters(choices if present else {}, "clauses")
+        yield from (blocks.Heading(3, "Known defects that they show"), Facts([*trace.defects.items()]))
 
 
 def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Section:
@@ -137,16 +115,15 @@ def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Secti
     if not in_full:
         rows = [row for clause in clauses for row in _rows(trace, clause)]
         return Section(title, [Table(["", "", ""], rows, frozenset({1}))])
-    editions: list[tuple[str, Inline]] = []
+    facts: list[tuple[str, Inline]] = []
     for name, edition in documents.editions.items():
         digest = f"SHA-256 {edition.sha256}" if edition.sha256 else ""
-        editions.append((name, ", ".join(filter(None, (edition.title, edition.date, digest)))))
-    errata: list[tuple[str, Inline]] = []
+        facts.append((name, ", ".join(filter(None, (edition.title, edition.date, digest)))))
     for each in documents.errata:
         confirmed = f" Confirmed by {each.reviewer}, {each.reviewed}." if each.reviewer else ""
         text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{confirmed}"
-        errata.append((f"erratum {each.number}", text))
-    inner: list[Block] = [Facts(editions), *(_finding(trace, clause) for clause in clauses), Facts(errata)]
+        facts.append((f"erratum {each.number}", text))
+    inner: list[Block] = [Facts(facts), *(_finding(trace, clause) for clause in clauses)]
     return Section(title, inner, f"documents-{slug(documents.name)}", documents.name)
 
 
@@ -164,11 +141,11 @@ def _rows(trace: Trace, clause: TracedClause) -> Iterator[Sequence[Inline]]:
 
 def _finding(trace: Trace, clause: TracedClause) -> Finding:
     origin = f"Follows from {', '.join(clause.origin)}." if clause.origin else ""
-    without = ", ".join(clause.without_case) if clause.cases else ""
-    without = f"No case of {without} is about it." if without else ""
+    without = (
+        f"No case of {', '.join(clause.without_case)} is about it." if clause.cases and clause.without_case else ""
+    )
     inner: list[Block] = [Paragraph(text) for text in (clause.states, clause.reason, origin, without) if text]
-    for target, each in clause.results.items():
-        inner.append(Paragraph([Span(target, code=True), f": {outcome(each)}"]))
+    inner += (Paragraph([Span(target, code=True), f": {outcome(each)}"]) for target, each in clause.results.items())
     if clause.kernels:
         items: list[Inline] = [
             [Span(name, code=True), f" ({trace.kernels.get(name, '')}) is noticed by {', '.join(cases) or 'no case'}"]
@@ -177,8 +154,8 @@ def _finding(trace: Trace, clause: TracedClause) -> Finding:
         inner.append(Folded(kernels(clause), [Bullets(items)]))
     if clause.cases:
         inner.append(Folded(plural(len(clause.cases), "case"), [Names(clause.cases)], "cases"))
-    is_informative = clause.status is ClauseStatus.INFORMATIVE
-    badge = Span("informative" if is_informative else standing(clause), tone=_tone(clause))
+    # The reason stands below.
+    badge = Span(standing(clause).partition(f": {clause.reason}")[0], tone=_tone(clause))
     data = {"status": clause.status.value, "coverage": _coverage(clause), "kinds": ""}
     about, anchor = f"{clause.kind.value} in {place(clause)}", slug(f"clause-{clause.id}")
     return Finding(anchor, Span(clause.id, code=True), [badge], about, inner, data)
@@ -261,23 +238,23 @@ def result(trace: Trace) -> tuple[str, str]:
     if not trace.testable:
         return "NOTHING TO TEST", "none of the clauses is testable"
     testable, parts = f"of {plural(trace.testable, 'testable clause')}", []
-    ids = {gap: [clause.id for clause in trace.clauses if clause.gap is gap] for gap in Gap}
-    if names := ids[Gap.NO_CASE]:
-        parts.append(f"{len(names)} {testable} {'has' if len(names) == 1 else 'have'} no case: {_listed(names)}")
-    if names := ids[Gap.NO_KILL]:
-        parts.append(f"{len(names)} {testable} with cases that notice no wrong kernel: {_listed(names)}")
-    word = "UNCOVERED" if parts else "COVERED"
-    if never := [clause.id for clause in trace.clauses if clause.never_compared]:
-        where = next(iter(trace.targets)) if len(trace.targets) == 1 else "any target"
-        has = "has" if len(never) == 1 else "have"
-        parts.append(f"{len(never)} {testable} {has} no case that was compared on {where}: {_listed(never)}")
-        word = "NOT ALL COMPARED" if word == "COVERED" else word
-    numbers = {target: sum(target in clause.not_compared for clause in trace.clauses) for target in trace.targets}
+    where = next(iter(trace.targets)) if len(trace.targets) == 1 else "any target"
+    clauses = [*trace.clauses]
+    for names, what in (
+        ([clause.id for clause in clauses if clause.gap is Gap.NO_CASE], "no case"),
+        ([clause.id for clause in clauses if clause.gap is Gap.NO_KILL], "cases that notice no wrong kernel"),
+        ([clause.id for clause in clauses if clause.never_compared], f"no case that was compared on {where}"),
+    ):
+        if names:
+            parts.append(f"{len(names)} {testable} {'has' if len(names) == 1 else 'have'} {what}: {_listed(names)}")
+    is_covered = not any(clause.gap is not None for clause in clauses)
+    word = "UNCOVERED" if not is_covered else "NOT ALL COMPARED" if parts else "COVERED"
+    numbers = {target: sum(target in clause.not_compared for clause in clauses) for target in trace.targets}
     if len(numbers) > 1 and any(numbers.values()):
         by_target = ", ".join(f"{number} on {target}" for target, number in numbers.items())
         parts.append(f"clauses without a compared case by target: {by_target}")
-    if word != "UNCOVERED":
-        noticed = any(clause.kernels is not None for clause in trace.clauses)
+    if is_covered:
+        noticed = any(clause.kernels is not None for clause in clauses)
         more = ", and cases that notice a wrong kernel" if noticed else ""
         parts.append(f"{testable[3:]} {'has a case' if trace.testable == 1 else 'each have a case'}{more}")
     return word, "; ".join(parts)

@@ -1,92 +1,100 @@
 """The documents' own languages: how a kernel reads the attributes that a case has, and a plain MaxPool of what they say.
 
-Each has a correct kernel. A kernel that accepts what its document excludes changes the attributes to others that are allowed,
-and computes these.
+Each has a correct kernel; ``languages.yaml`` has their attributes. A kernel that accepts what its document excludes
+changes the attributes to others that are allowed, and computes these.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
 import numpy as np
+import yaml
 
 from maxpool_check.evidence.wrong_kernels.scan import PooledAxis, check, output_size, scan
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Whole numbers of 64 bits, none below ``least``: one, or a list with ``each`` for every spatial axis.
+class Attribute:
+    """One of some ``values``, or whole numbers of 64 bits, none below ``least``: a list, or one number.
 
-    ``default``: every number; None: required.
+    The list has ``each`` for every spatial axis. The first of the values is the default; ``default`` is that of every number; None:
+    required.
     """
 
     least: int = -(2**63)
     default: int | None = None
     each: int = 1
-    types: tuple[type, ...] = (int,)
+    types: tuple[str, ...] = ("int",)
+    values: tuple = ()
 
     def read(self, value, rank):
         """The value; ``ValueError`` for one of another form."""
         count = rank * self.each if self.each else 1
-        if value is None and self.default is not None:
-            value = [self.default] * count if self.each else self.default
+        if value is None:
+            default = self.values[0] if self.values else self.default
+            value = [default] * count if self.each and not self.values else default
+        if not self.is_typed(value) or not (value in self.values if self.values else self._fits(value, count)):
+            raise ValueError(f"none of {self.values}, or no {count} numbers: {value!r}")
+        return value
+
+    def _fits(self, value, count):
         numbers = value if self.each else [value]
-        if not self.is_typed(value) or len(numbers) != count or not all(self.least <= n < 2**63 for n in numbers):
-            raise ValueError(f"no {count} numbers: {value!r}")
-        return value
+        return len(numbers) == count and all(self.least <= n < 2**63 for n in numbers)
 
     def is_typed(self, value):
         """Whether a value has the type, whatever it is."""
-        if self.each:
-            return isinstance(value, list) and all(type(number) in self.types for number in value)
-        return type(value) in self.types
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some values; the first is the default."""
-
-    values: tuple
-
-    def read(self, value, rank):
-        """The value; ``ValueError`` for another one, and for one of another type."""
-        value = self.values[0] if value is None else value
-        if not self.is_typed(value) or value not in self.values:
-            raise ValueError(f"none of {self.values}: {value!r}")
-        return value
-
-    def is_typed(self, value):
-        """Whether a value has the type, whatever it is."""
-        return type(value) is type(self.values[0])
-
-
-def read(attributes, table, rank):
-    """All attributes of a table. ``ValueError`` for a name that it lacks and for a value that it excludes."""
-    unknown = set(attributes) - set(table)
-    if unknown:
-        raise ValueError(f"no such attributes: {sorted(unknown)}")
-    return {name: entry.read(attributes.get(name), rank) for name, entry in table.items()}
-
-
-def check_input(X, types, ranks):
-    """Refuse another type or number of spatial axes."""
-    if X.dtype.name not in types or X.ndim - 2 not in ranks:
-        raise ValueError(f"X of {X.dtype.name} with {X.ndim} axes")
+        if self.values:
+            return type(value) is type(self.values[0])
+        numbers = value if self.each else [value]
+        return isinstance(numbers, list) and all(type(number).__name__ in self.types for number in numbers)
 
 
 @dataclass(frozen=True)
 class Language:
     """The attributes of some documents. ``names``: what they call the ``kernel``, ``strides``, ``dilations`` and ``pads``.
 
-    ``table(spec)`` are the attributes that a document has. ``values(X, attributes, spec)`` are all of them after reading;
-    it refuses with ``ValueError``, and takes what else is to be allowed. ``pooled(X, values, spec, **steps)`` are the outputs.
+    ``tables`` are the attributes of each document, ``types`` the types of X. ``reading(language, X, attributes, spec)``
+    are all attributes after reading; it refuses with ``ValueError``, and takes what else is to be allowed. ``pooled(X,
+    values, spec, **steps)`` are the outputs.
     """
 
-    specs: tuple[str, ...]
-    names: Mapping[str, tuple[str, ...]]
-    table: Callable
-    values: Callable
+    names: Mapping[str, list[str]]
+    tables: Mapping[str, Mapping[str, Attribute]]
+    types: Mapping[str, list[str]]
+    ranks: tuple[int, ...]
+    reading: Callable
     pooled: Callable
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """The documents, the newest at last; none for the attributes of a graph."""
+        return tuple(filter(None, self.tables))
+
+    def table(self, spec):
+        """The attributes that a document has."""
+        return self.tables.get(spec) or [*self.tables.values()][-1]
+
+    def values(self, X, attributes, spec, **options):
+        """All attributes of a document after reading, those without a value by their defaults."""
+        return self.reading(self, X, attributes, spec, **options)
+
+    def read(self, X, attributes, spec, table=None, types=None, ranks=None, without=()):
+        """The attributes after reading.
+
+        ``table`` and ``types`` are those of another document, or ``any`` type; ``ranks`` are other ones, ``without`` names to leave out.
+        ``ValueError`` for a name that the document lacks and for a value, a type or a number of axes that it excludes.
+        """
+        allowed = self.types.get(types or spec)
+        if X.ndim < 3 or (self.ranks and X.ndim - 2 not in (ranks or self.ranks)):
+            raise ValueError(f"X with {X.ndim} axes")
+        if allowed and X.dtype.name not in allowed:
+            raise ValueError(f"X of {X.dtype.name}")
+        entries = {name: entry for name, entry in self.table(table or spec).items() if name not in without}
+        if unknown := set(attributes) - set(entries):
+            raise ValueError(f"no such attributes: {sorted(unknown)}")
+        return {name: entry.read(attributes.get(name), X.ndim - 2) for name, entry in entries.items()}
 
     def correct(self, X, attributes, spec):
         """Reads what the document has, takes defaults for the rest, and refuses what is excluded."""
@@ -95,81 +103,38 @@ class Language:
 
 # ONNX, in the attributes of a graph
 
-ONNX = ("onnx-1", "onnx-8", "onnx-10", "onnx-11", "onnx-12", "onnx-22")
-_ONNX_NAMES = {"kernel": ("kernel_shape",), "strides": ("strides",), "dilations": ("dilations",), "pads": ("pads",)}
-_ONNX_TABLE = {
-    "kernel_shape": Numbers(1),
-    "strides": Numbers(1, 1),
-    "dilations": Numbers(1, 1),
-    "pads": Numbers(0, 0, each=2),
-    "auto_pad": Choice(("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")),
-    "ceil_mode": Choice((0, 1)),
-    "storage_order": Choice((0, 1)),
-}
-_SINCE = {"storage_order": 8, "ceil_mode": 10, "dilations": 10}
-_TYPES_SINCE = {"float16": 1, "float32": 1, "float64": 1, "int8": 12, "uint8": 12, "bfloat16": 22}
-
-
-def _version(spec):
-    return int(spec.rpartition("-")[2])
-
-
-def _onnx_table(spec):
-    return {name: entry for name, entry in _ONNX_TABLE.items() if _SINCE.get(name, 1) <= _version(spec)}
-
-
-def _onnx_values(X, attributes, spec, table=None, types=None):
-    """``table`` and ``types``: of another version; or ``any`` type."""
-    allowed = [name for name, since in _TYPES_SINCE.items() if types != "any" and since <= _version(types or spec)]
-    check_input(X, allowed or [X.dtype.name], range(1, X.ndim))
-    return read(attributes, _onnx_table(table or spec), X.ndim - 2)
-
 
 def _onnx_pooled(X, values, spec, **steps):
     defaults = {"dilations": [1] * (X.ndim - 2), "ceil_mode": 0, "storage_order": 0}
     return scan(X, {**defaults, **values}, checks=None, **steps)
 
 
-def _graph_values(X, attributes, spec):
+def _graph_values(language, X, attributes, spec):
     check(X, attributes)
     return attributes
-
-
-GRAPH = Language((), _ONNX_NAMES, lambda spec: _ONNX_TABLE, _graph_values, _onnx_pooled)
-"""All attributes of ONNX, as a translation of any document gives them to a kernel."""
 
 
 # SONNX: what the profile excludes, ONNX has
 
 RESTRICTED = {"auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0}
-_SONNX_TYPES = ("float16", "float32", "float64", "int8", "uint8")
 
 
-def _sonnx_values(X, attributes, spec, free=None):
+def _sonnx_values(language, X, attributes, spec, free=None):
     """``free``: an attribute that is not restricted."""
-    missing = [name for name in _ONNX_TABLE if name not in attributes]
+    missing = [name for name in language.table(spec) if name not in attributes]
     others = [name for name, value in RESTRICTED.items() if name != free and attributes.get(name) != value]
-    if missing or others or X.ndim != 4 or X.dtype.name not in _SONNX_TYPES:
-        raise ValueError(f"outside of the profile: {missing}, {others}, X of {X.dtype.name} with {X.ndim} axes")
-    return _onnx_values(X, attributes, "onnx-22")
+    if missing or others:
+        raise ValueError(f"outside of the profile: {missing}, {others}")
+    return language.read(X, attributes, spec)
 
 
 # nGraph
 
-_NGRAPH_NAMES = {
-    "kernel": ("window_shape",),
-    "strides": ("window_movement_strides",),
-    "pads": ("padding_below", "padding_above"),
-}
-_NGRAPH_TABLE = dict(
-    zip(sum(_NGRAPH_NAMES.values(), ()), (Numbers(1), Numbers(1, 1), Numbers(0, 0), Numbers(0, 0)), strict=True)
-)
 
-
-def _ngraph_values(X, attributes, spec):
+def _ngraph_values(language, X, attributes, spec):
     if X.ndim < 3 or 0 in X.shape[1:]:
         raise ValueError(f"arg of the shape {X.shape}")
-    return read(attributes, _NGRAPH_TABLE, X.ndim - 2)
+    return language.read(X, attributes, spec)
 
 
 def _ngraph_pooled(X, values, spec, **steps):
@@ -182,10 +147,9 @@ def _ngraph_pooled(X, values, spec, **steps):
 
 PARAMETERS = {"Relu": 0, "Clip": 2, "LeakyRelu": 1}
 ACTIVATION = {"activation": "", "activation_params": []}
-_NHWC_TABLE = {**_onnx_table("onnx-11"), "activation": Choice(("",)), "activation_params": Numbers(types=(int, float))}
 
 
-def _nhwc_values(X, attributes, spec):
+def _nhwc_values(language, X, attributes, spec):
     name, parameters = ({**ACTIVATION, **attributes}[key] for key in ACTIVATION)
     if not isinstance(name, str) or not isinstance(parameters, list):
         raise ValueError("the activation is text, and its parameters are a list")
@@ -195,9 +159,9 @@ def _nhwc_values(X, attributes, spec):
         parameters = []
     if (name and name not in PARAMETERS) or len(parameters) != PARAMETERS.get(name, 0):
         raise ValueError(f"no such activation: {name} {parameters}")
-    rest = {key: value for key, value in attributes.items() if key not in ACTIVATION}
+    kept = {key: value for key, value in attributes.items() if key not in ACTIVATION}
     parameters = [float(np.float32(value)) for value in parameters]
-    return {**_onnx_values(X, rest, "onnx-11"), "activation": name, "activation_params": parameters}
+    return {**language.read(X, kept, spec, without=ACTIVATION), "activation": name, "activation_params": parameters}
 
 
 def activated(Y, values):
@@ -222,41 +186,12 @@ def _nhwc_pooled(X, values, spec, **steps):
 
 # OpenVINO
 
-_OPENVINO_NAMES = {
-    "kernel": ("kernel",),
-    "strides": ("strides",),
-    "dilations": ("dilations",),
-    "pads": ("pads_begin", "pads_end"),
-}
-_OPENVINO_1 = {
-    "kernel": Numbers(1),
-    "strides": Numbers(1),
-    "pads_begin": Numbers(0),
-    "pads_end": Numbers(0),
-    "rounding_type": Choice(("floor", "ceil")),
-    "auto_pad": Choice(("explicit", "same_upper", "same_lower", "valid")),
-}
-_OPENVINO_8 = {
-    **_OPENVINO_1,
-    "dilations": Numbers(1, 1),
-    "index_element_type": Choice(("i64", "i32")),
-    "axis": Numbers(default=0, each=0),
-}
-_OPENVINO_14 = {**_OPENVINO_8, "rounding_type": Choice(("floor", "ceil", "ceil_torch"))}
-_OPENVINO = {"openvino-1": _OPENVINO_1, "openvino-8": _OPENVINO_8, "openvino-14": _OPENVINO_14}
-_OPENVINO_TYPES = [
-    *("float16", "bfloat16", "float32", "float64"),
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-]
 
-
-def _openvino_values(X, attributes, spec, table=None, ranks=(1, 2, 3)):
-    """``table``: of another version; ``ranks``: the numbers of spatial axes."""
-    check_input(X, _OPENVINO_TYPES, ranks)
+def _openvino_values(language, X, attributes, spec, **options):
     # Examples leave the pads out where auto_pad ignores them.
     if attributes.get("auto_pad", "explicit") != "explicit":
         attributes = {**dict.fromkeys(("pads_begin", "pads_end"), [0] * (X.ndim - 2)), **attributes}
-    return read(attributes, _OPENVINO[table or spec], X.ndim - 2)
+    return language.read(X, attributes, spec, **options)
 
 
 def kept_ceil_size(n, k, s, d, b, e, ceil):
@@ -286,24 +221,18 @@ def _openvino_pooled(X, values, spec, **steps):
 
 # XMOS' maxpool2d: one int8 image with its channels last, windows by their start and number
 
-_XMOS_NAMES = {"kernel": ("K_h", "K_w"), "strides": ("W_vert", "W_hori")}
-_XMOS_SIZES = ("X_h", "X_w", "X_c")
-_XMOS_TABLE = {
-    **dict.fromkeys(_XMOS_SIZES, Numbers(default=-1, each=0)),
-    **dict.fromkeys(("Y_h", "Y_w", "K_h", "K_w", "W_vert", "W_hori"), Numbers(1, each=0)),
-    **dict.fromkeys(("W_r0", "W_c0"), Numbers(0, each=0)),
-}
 XMOS_AXES = (("K_h", "W_vert", "W_r0", "Y_h"), ("K_w", "W_hori", "W_c0", "Y_w"))
 
 
-def _xmos_values(X, attributes, spec, unbounded=None):
+def _xmos_values(language, X, attributes, spec, unbounded=None):
     """``unbounded``: the axis on which windows may end outside of the image."""
     if X.dtype != np.int8 or X.ndim != 3 or X.shape[2] % 4:
         raise ValueError(f"X of {X.dtype.name} with the shape {X.shape}")
-    if any(name in attributes and attributes[name] is None for name in _XMOS_TABLE):
+    if None in attributes.values():
         raise ValueError("an attribute without a value")
-    values = read(attributes, _XMOS_TABLE, 2)
-    if any(name in attributes and values[name] != size for name, size in zip(_XMOS_SIZES, X.shape, strict=True)):
+    values = language.read(X, attributes, spec)
+    sizes = zip(("X_h", "X_w", "X_c"), X.shape, strict=True)
+    if any(name in attributes and values[name] != size for name, size in sizes):
         raise ValueError("X has another shape")
     for axis, (size, (kernel, stride, start, count)) in enumerate(zip(X.shape, XMOS_AXES, strict=False)):
         if values[start] + values[stride] * (values[count] - 1) + values[kernel] > size and axis != unbounded:
@@ -323,16 +252,33 @@ def _xmos_pooled(X, values, spec, **steps):
     return np.ascontiguousarray(np.moveaxis(Y[0], 0, -1))
 
 
-_OF_OPENVINO = Language(tuple(_OPENVINO), _OPENVINO_NAMES, _OPENVINO.__getitem__, _openvino_values, _openvino_pooled)
-LANGUAGES = {
-    "onnx_maxpool": Language(ONNX, _ONNX_NAMES, _onnx_table, _onnx_values, _onnx_pooled),
-    "sonnx_maxpool": Language(("sonnx",), _ONNX_NAMES, lambda spec: _ONNX_TABLE, _sonnx_values, _onnx_pooled),
-    "ngraph_maxpool": Language(
-        ("ngraph-0",), _NGRAPH_NAMES, lambda spec: _NGRAPH_TABLE, _ngraph_values, _ngraph_pooled
-    ),
-    "nhwc_maxpool": Language(("ort-nhwc-11",), _ONNX_NAMES, lambda spec: _NHWC_TABLE, _nhwc_values, _nhwc_pooled),
-    "openvino_maxpool": _OF_OPENVINO,
-    "openvino_refusals": _OF_OPENVINO,
-    "xmos_maxpool": Language(("xmos-maxpool2d",), _XMOS_NAMES, lambda spec: _XMOS_TABLE, _xmos_values, _xmos_pooled),
+_FUNCTIONS = {
+    "graph": (_graph_values, _onnx_pooled),
+    "onnx_maxpool": (Language.read, _onnx_pooled),
+    "sonnx_maxpool": (_sonnx_values, _onnx_pooled),
+    "ngraph_maxpool": (_ngraph_values, _ngraph_pooled),
+    "nhwc_maxpool": (_nhwc_values, _nhwc_pooled),
+    "openvino_maxpool": (_openvino_values, _openvino_pooled),
+    "openvino_refusals": (_openvino_values, _openvino_pooled),
+    "xmos_maxpool": (_xmos_values, _xmos_pooled),
 }
-"""The languages of the modules whose kernels have one; all others take the attributes of a graph."""
+
+
+def _language(reading, pooled, names, documents, types=None, ranks=()):
+    """A language of the file: its documents have what the ones before them have, too."""
+    tables, table, known = {}, {}, []
+    for spec, added in documents.items():
+        fields = {
+            name: {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
+            for name, entry in added.items()
+        }
+        table = {**table, **{name: Attribute(**each) for name, each in fields.items()}}
+        tables[spec] = table
+    by_spec = {spec: (known := [*known, *(types or {}).get(spec, [])]) for spec in documents}
+    return Language(names, tables, by_spec, tuple(ranks), reading, pooled)
+
+
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_bytes())
+LANGUAGES = {name: _language(*_FUNCTIONS[name], **data) for name, data in _DATA.items()}
+"""The languages of the modules whose kernels have one; all others take the attributes of a ``graph``."""
+GRAPH = LANGUAGES.pop("graph")

@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (numpy knows bfloat16 by it)
 import numpy as np
 
-from maxpool_check.evidence.wrong_kernels.languages import ACTIVATION, PARAMETERS, XMOS_AXES, Language, activated, read
+from maxpool_check.evidence.wrong_kernels.languages import ACTIVATION, PARAMETERS, XMOS_AXES, Language, activated
 from maxpool_check.evidence.wrong_kernels.scan import axes_of, floating, lowest
 from maxpool_check.evidence.wrong_kernels.steps import PICK_BY_KERNEL, STEPS
 
@@ -54,7 +54,7 @@ class Call:
         """The same with a number for each axis where that is a list, and the value of another attribute for its role."""
         filled = self.by_name(arguments)
         for name, value in filled.items():
-            each = getattr(self.table.get(name), "each", 0)
+            each = self.table[name].each if name in self.table else 0
             if type(value) is int and each:
                 filled[name] = [value] * self.rank * each
             elif isinstance(value, str) and value in self.language.names:
@@ -439,7 +439,7 @@ def _copy(call):
 def _without_cells(call):
     if 0 in call.X.shape[2:]:
         return np.zeros(call.X.shape, call.X.dtype)
-    return call.language.pooled(call.X, read(call.attributes, call.table, call.rank), call.spec)
+    return call.language.pooled(call.X, call.language.read(call.X, call.attributes, call.spec), call.spec)
 
 
 _INSTEAD = {"copy": _copy, "without_cells": _without_cells}
