@@ -163,6 +163,8 @@ class _RecordCheck:
             self._add("header", f"maxpool-check {head.tool} made the record, it says, {text}")
         replay = _Replay(self._record, self._add, self._verification.undecided)
         write_results(self._plan(), head, replay.results(self._cases), lambda: replay.given_up, made.append)
+        if self._record.footer is None:
+            self._add("footer", "is missing, or does not count the executions")
         again = record_of([header(self._cases, [*{each.name: each for each in head.targets}.values()], ()), *made])
         stored, expected, is_other = self._parts(self._record), self._parts(again), False
         for place in dict.fromkeys([*expected, *stored]):
