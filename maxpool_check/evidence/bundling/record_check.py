@@ -172,7 +172,8 @@ class _RecordCheck:
             texts = {"": "is nothing that this run writes" if was else "is missing"}
             if was and now:
                 names = ["verdict"] if was.get("verdict") != now.get("verdict") else [*now]
-                differing = [name for name in names if _encoded(was[name]) != _encoded(now[name])]
+                # Line by line first: it is quicker.
+                differing = [] if _is_same(was, now) else [each for each in names if not _is_same(was[each], now[each])]
                 texts = {name: f"{name} is {_shown(was[name])}; it follows {_shown(now[name])}" for name in differing}
             for name, text in texts.items():
                 if not self.has_known and (name in _BY_DEFECTS or " known defect " in place):
@@ -312,7 +313,7 @@ class _Replay:
             if own is not None:
                 plain = msgspec.structs.replace(own, known=None, status="")
                 kept = {name: getattr(own, name) for name in ("origin", "seconds", "matched")}
-                is_same = _encoded(msgspec.structs.replace(line, **kept)) == _encoded(plain)
+                is_same = _is_same(msgspec.structs.replace(line, **kept), plain)
                 # Where an output of another variant is missing, a verdict that compares the two may be right.
                 may_compare = None in outcomes.values() and isinstance(outcome, Returned) and not is_same
                 if outcome is None or may_compare:
@@ -418,9 +419,9 @@ def _key(execution: Execution) -> tuple[str, str, str]:
     return execution.case, execution.variant, execution.target
 
 
-def _encoded(value: Any) -> bytes:
-    """A value as a record has it, which knows no infinity and no NaN."""
-    return msgspec.json.encode(value, order="sorted")
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two values are the same in a record, which knows no infinity and no NaN."""
+    return msgspec.json.encode(a, order="sorted") == msgspec.json.encode(b, order="sorted")
 
 
 def _fields(line: Any) -> dict[str, Any]:
