@@ -34,7 +34,7 @@ class Attribute:
         count = rank * self.each if self.each else 1
         if value is None:
             default = self.values[0] if self.values else self.default
-            value = [default] * count if self.each and not self.values else default
+            value = [default] * count if self.each else default
         if not self.is_typed(value) or not (value in self.values if self.values else self._fits(value, count)):
             raise ValueError(f"none of {self.values}, or no {count} numbers: {value!r}")
         return value
@@ -266,15 +266,13 @@ _FUNCTIONS = {
 
 def _language(reading, pooled, names, documents, types=None, ranks=()):
     """A language of the file: its documents have what the ones before them have, too."""
-    tables, table, known = {}, {}, []
+    tables, table, known, by_spec = {}, {}, [], {}
     for spec, added in documents.items():
-        fields = {
-            name: {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
-            for name, entry in added.items()
-        }
-        table = {**table, **{name: Attribute(**each) for name, each in fields.items()}}
-        tables[spec] = table
-    by_spec = {spec: (known := [*known, *(types or {}).get(spec, [])]) for spec in documents}
+        for name, entry in added.items():
+            fields = {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
+            table = {**table, name: Attribute(**{"each": int("values" not in entry), **fields})}
+        known = [*known, *(types or {}).get(spec, [])]
+        tables[spec], by_spec[spec] = table, known
     return Language(names, tables, by_spec, tuple(ranks), reading, pooled)
 
 
