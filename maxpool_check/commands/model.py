@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
-FORMATS = options.formats("model_json:write", "model_view", "model_view:write_github")
+FORMATS = options.formats("model_json:write")
 """The formats of the report of models."""
 
 

@@ -11,9 +11,11 @@ from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach, no
 from maxpool_check.models.cases import values_of
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import Upgrade
+from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.items import Checks
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
 
@@ -158,6 +160,12 @@ class ModelReport:
     width: int = 100
     color: bool = False
     verbose: bool = False
+
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The report in this form."""
+        from maxpool_check.reporting.model_view import document
+
+        yield document(self, form)
 
     def checks(self) -> Checks:
         """The report for CI systems."""

@@ -1,11 +1,10 @@
 """The tests of a user's models as blocks of a report: the nodes, what is wrong, what can reach them, what SONNX says, what to do."""
 
-import re
 import shlex
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TextIO, TypeVar
+from typing import TypeVar
 
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
@@ -13,13 +12,13 @@ from maxpool_check.models.cases import values_of
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
-from maxpool_check.reporting.executions import ExecutionView, cell_line
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.finding_view import Detail, FindingView, filters
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, state_of
 from maxpool_check.reporting.provenance import environment
-from maxpool_check.reporting.writers import html, markdown, terminal
-from maxpool_check.results.record import Execution, RunHeader, Verdict
+from maxpool_check.reporting.writers import Form
+from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.words import plural, some
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -37,30 +36,10 @@ _TONES = {
 """The tones of states and decisions; any other is bad."""
 
 
-def write_text(report: ModelReport, file: TextIO) -> None:
-    """Write a report for a terminal."""
-    document = view(report, Detail.TERMINAL, is_brief=not report.verbose)
-    terminal.write(document, file, report.width, color=report.color, everything=report.verbose)
-
-
-def write_markdown(report: ModelReport, file: TextIO) -> None:
-    """Write a report as Markdown."""
-    markdown.write(view(report, Detail.MARKDOWN), file)
-
-
-def write_github(report: ModelReport, file: TextIO) -> None:
-    """Write the summary for the page of a workflow: the nodes, and what fails, shortly."""
-    markdown.write(view(report, Detail.TERMINAL, is_brief=True), file)
-
-
-def write_html(report: ModelReport, file: TextIO) -> None:
-    """Write the page of a report."""
-    html.write(view(report, Detail.PAGE), file)
-
-
-def view(report: ModelReport, detail: Detail, *, is_brief: bool = False) -> Document:
-    """The report of models in some detail; ``is_brief`` leaves out what a reader asks for who wants to know more."""
-    return _View(report, detail, is_brief).document
+def document(report: ModelReport, form: Form) -> Document:
+    """The report of models; on a terminal and for GitHub without what a reader asks for who wants to know more."""
+    detail = {Form.HTML: Detail.PAGE, Form.MARKDOWN: Detail.MARKDOWN}.get(form, Detail.TERMINAL)
+    return _View(report, detail, detail is Detail.TERMINAL and not (report.verbose and form is Form.TEXT)).document
 
 
 class _View:
@@ -86,13 +65,10 @@ class _View:
         ]
         for first, *rest in (problem.splitlines() or [""] for problem in report.run.problems):
             head += [Paragraph(first, "problem"), *([blocks.Lines(rest, "What is wrong")] if rest else [])]
-        facts: list[tuple[str, Inline]] = [(target.name, target.software()) for target in header.targets]
-        if report.upgrade is not None:
-            sides = {report.upgrade.base: "base", report.upgrade.head: "head"}
-            facts = [(sides[name], f"{name}, {software}") for name, software in facts]
-        if self.detail.is_page:
-            about = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
-            facts += [("with", about), ("date", header.started[:10])]
+        sides = {report.upgrade.base: "base", report.upgrade.head: "head"} if report.upgrade is not None else {}
+        facts: list[tuple[str, Inline]] = [
+            (sides.get(target.name, target.name), target.software()) for target in header.targets
+        ]
         names = ", ".join(model.model.path.name for model in report.models)
         content = [
             Section("Nodes", [block for model in report.models for block in self._model(model)], "nodes"),
@@ -102,18 +78,21 @@ class _View:
             *self._upgrade(),
         ]
         if self.detail.is_page:
-            content.append(
-                Section("Environment, digests, command line", _environment(header), "environment", "Environment")
-            )
-        title = names if self.detail.is_page else f"MaxPool in {names}"
-        return Document("MaxPool in a model", title, [*head, Facts(facts)], content, list(self._following()))
+            compared = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
+            facts += [("with", compared), ("date", header.started[:10])]
+            again = blocks.Command(shlex.join(header.command), "The command line of this run")
+            made_with = [Facts(list(environment(header))), *([again] if header.command else [])]
+            content.append(Section("Environment, digests, command line", made_with, "environment", "Environment"))
+        return Document(
+            "MaxPool in a model", f"MaxPool in {names}", [*head, Facts(facts)], content, [*self._following()]
+        )
 
     def _model(self, model: ModelAnalysis) -> Iterator[Block]:
         report, of = self.report, model.model
         documents = dict.fromkeys(each.maker.document.title for each in model.nodes if each.maker is not None)
         count = plural(sum(each.maker is not None for each in model.nodes), "MaxPool node")
         by = f", judged by {' and '.join(documents)}" if documents else ""
-        yield blocks.Heading(3, str(of.path) if self.detail is Detail.TERMINAL else of.path.name)
+        yield blocks.Heading(3, str(of.path))
         yield Paragraph(f"Operator set {of.opset}, {count}{by}; SHA-256 {of.sha256}")
         notes = [*model.notes]
         not_run = {target: why for (target, name), why in report.test.not_in_place.items() if name == of.name}
@@ -124,11 +103,7 @@ class _View:
         untested = [each for each in report.untested if each.node in model.nodes and not each.node.untested]
         notes += [f"{each.node.node.name} is not tested on {each.target}: {each.why_untested}" for each in untested]
         yield from [Bullets(notes)] if notes else []
-        heads, runtimes = report.targets, {target.partition("==")[0] for target in report.targets}
-        if report.upgrade is not None:
-            heads = ["base", "head", "decision"]
-        elif len(runtimes) == 1:
-            heads = [target.partition("==")[2] or target for target in heads] if len(heads) > 1 else ["result"]
+        heads = report.targets if report.upgrade is None else ["base", "head", "decision"]
         rows: list[list[Inline]] = []
         for name, node in model.by_id.items():
             where = "" if node.node.where == "main graph" else f" ({node.node.where})"
@@ -149,33 +124,26 @@ class _View:
 
     def _wrong(self) -> Iterator[Block]:
         """What fails, then what special values alone show, then what the user accepts."""
-        report, run, is_page = self.report, self.report.run, self.detail.is_page
+        run, upgrade, is_page = self.report.run, self.report.upgrade, self.detail.is_page
         # Of an upgrade, the changes say what the base does.
-        head = report.upgrade.head if report.upgrade is not None and not is_page else None
-        failing = [each for each in run.unexpected if head in (None, each.target)]
-        listed = {(each.defect.id, each.target) for each in run.unexpected if each.defect is not None}
-        special = [
-            each
-            for each in run.special
-            if is_page or each.defect is None or (each.defect.id, each.target) not in listed
-        ]
+        heads = self.report.targets if upgrade is None or is_page else [upgrade.head]
         accepted = [each for each in run.findings if each.is_expected and is_page]
-        sections = (
-            ("What is wrong", "wrong", "", failing),
-            ("Wrong on special values alone", "special", "special values alone", special),
-            ("Accepted", "accepted", "accepted", accepted),
-        )
-        views = [
-            [self._view_of(each, label or state_of(each).value) for each in found] for *_, label, found in sections
-        ]
-        yield from filters([view for each in views for view in each]) if is_page else []
-        for (title, anchor, label, _), shown in zip(sections, views, strict=True):
-            most = 0 if label else _IN_FULL
-            content = [self._block(each, self.is_brief and number >= most) for number, each in enumerate(shown)]
-            if content and label == "special values alone":
-                content.insert(0, Paragraph("They do not concern you if these values never get there."))
+        sections = {
+            ("What is wrong", "wrong", ""): [each for each in run.unexpected if each.target in heads],
+            ("Wrong on special values alone", "special", "special values alone"): run.special,
+            ("Accepted", "accepted", "accepted"): accepted,
+        }
+        views = {
+            section: [self._view_of(each, section[2] or state_of(each).value) for each in found]
+            for section, found in sections.items()
+        }
+        yield from filters([view for shown in views.values() for view in shown]) if is_page else []
+        for (title, anchor, label), shown in views.items():
+            most = len(shown) if not self.is_brief else 0 if label else _IN_FULL
+            content: list[Block] = [self._block(view, number < most) for number, view in enumerate(shown)]
             if content:
-                yield Section(title, content, anchor, number=len(shown))
+                note = [Paragraph("They do not concern you if these values never get there.")]
+                yield Section(title, [*note * (anchor == "special"), *content], anchor, number=len(shown))
 
     def _view_of(self, finding: Finding, label: str) -> FindingView:
         levels = {_level(each.variant) for each in finding.executions}
@@ -188,52 +156,43 @@ class _View:
         shown = finding if self.detail.is_page else replace(finding, executions=_in_place_first(finding))
         return FindingView(shown, self.report.record.header, self.detail, label=label, notes=list(filter(None, notes)))
 
-    def _block(self, view: FindingView, is_line: bool) -> Block:
-        """A finding, or its title alone."""
+    def _block(self, view: FindingView, in_full: bool) -> Block:
+        """A finding with the nodes that show it, or its title alone."""
         block, finding = view.block(is_brief=self.is_brief), view.finding
-        if self.detail is not Detail.TERMINAL:
-            return block
         nodes = {node_of(case) for case in finding.cases}
         about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
         if finding.is_special:
             about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
         title = [Paragraph(finding.title)] if finding.defect is not None else []
-        return replace(
-            block, title=Span(view.name, code=True), about=about, blocks=[] if is_line else [*title, *block.blocks]
-        )
+        content = [*title, *block.blocks] if in_full else []
+        return replace(block, title=Span(view.name, code=True), about=about, blocks=content)
 
     def _reach(self) -> Iterator[Block]:
         """The known defects that can reach a node, and that no execution showed."""
         nodes = _grouped(
-            ((reach.defect.id, reach.needs or "any", reach.defect.title, target), self.names[name])
+            ((reach.defect.id, reach.needs or "any", target, reach.defect.title), self.names[name])
             for (target, name), result in self.report.results.items()
             for reach in result.unseen
         )
-        by_target = _grouped(((*key, _listed(names)), target) for (*key, target), names in nodes.items())
-        headings, title = ["defect", "values that it needs", "nodes", "targets"], "Known defects that can reach a node"
-        rows: list[list[Inline]] = [
-            [Span(name, code=True), needs, names, ", ".join(targets), *([] if self.is_brief else [about])]
-            for (name, needs, about, names), targets in by_target.items()
-        ]
-        table = Table(headings if self.is_brief else [*headings, "what is wrong"], rows, label=title)
-        if rows or self.detail.is_page:
-            title += ", not seen with the values tested"
-            yield Section(title, [table] if rows else [Paragraph("None.")], "reach", "Not seen", len(rows))
+        columns = 4 if self.is_brief else 5
+        rows: list[list[Inline]] = []
+        for (defect, needs, target, about), names in nodes.items():
+            rows.append([Span(defect, code=True), needs, _listed(names), target, *([about] * (not self.is_brief))])
+        headings = ["defect", "values that it needs", "nodes", "target", "what is wrong"][:columns]
+        title = "Known defects that can reach a node"
+        if rows:
+            table = Table(headings, rows, label=title)
+            yield Section(f"{title}, not seen with the values tested", [table], "reach", "Not seen", len(rows))
 
     def _profile(self) -> Iterator[Block]:
         """The conditions of SONNX that nodes break, what would fix it, and what ONNX leaves open."""
         broken = _grouped(
-            ((each.short, each.clause, each.message, each.fix), node.node.name)
+            ((each.clause, each.message, f"fix: {each.fix}"), node.node.name)
             for node in self.report.nodes
             for each in node.profile
         )
-        if broken and self.is_brief and not self.report.checks_profile:
-            shorts = ", ".join(dict.fromkeys(short for short, *_ in broken))
-            yield Paragraph(f"Outside SONNX's profile by {shorts}; -v says why, and what would fix it", "dim")
-        elif broken:
-            rows = [
-                [clause, message, f"fix: {fix}", _listed(names)] for (_, clause, message, fix), names in broken.items()
-            ]
+        if broken and (self.report.checks_profile or not self.is_brief):
+            rows = [[*about, _listed(names)] for about, names in broken.items()]
             table = Table(["clause", "what is so", "what would fix it", "nodes"], rows, label="Outside SONNX's profile")
             yield Section("Outside SONNX's profile", [table], "profile")
         points = _grouped((point, node.node.name) for node in self.report.nodes for point in node.open_points)
@@ -255,8 +214,6 @@ class _View:
         if upgrade.outputs:
             content.append(Paragraph("Outputs of the models; no verdict: other nodes than MaxPool compute them, too."))
             content.append(Bullets([f"{each.model}: {each}" for each in upgrade.outputs]))
-        elif self.detail.is_page:
-            content.append(Paragraph("No outputs of whole models were compared."))
         if content:
             yield Section("Base against head", content, "outputs")
 
@@ -271,11 +228,6 @@ class _View:
                 yield shlex.join(words)
             if finding.defect is not None:
                 yield shlex.join(["maxpool-check", "explain", finding.defect.id])
-
-
-def _environment(header: RunHeader) -> list[Block]:
-    command = [blocks.Command(shlex.join(header.command), "The command line of this run")] if header.command else []
-    return [Facts(list(environment(header))), *command]
 
 
 def _decided(decision: Decision) -> Span:
@@ -351,24 +303,12 @@ def _in_place_first(finding: Finding) -> tuple[Execution, ...]:
 def explained_result(result: NodeResult) -> list[str]:
     """Why a node fails, in lines: each finding with its title and the smallest execution that shows it, without X, which is large."""
     lines: list[str] = []
-    for finding in result.findings:
-        if finding.is_unexpected:
-            name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-            where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
-            example: Execution = _in_place_first(finding)[0]
-            # The others say how the model presents X.
-            nodes = [
-                each
-                for each in (example.input.graph if example.input else ())
-                if not re.match("(shape|inside|X): ", each)
-            ]
-            shown = [cell_line(cell) for cell in example.cells[:2]] or [" ".join(example.message.split())]
-            unlisted = ExecutionView(example).unlisted
-            lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}", f"  {_seen(finding)}"]
-            lines += [
-                f"    {example.case} ({example.variant})",
-                *([f"    {' > '.join(['X', *nodes])}"] if nodes else []),
-            ]
-            lines += [*(f"    {line}" for line in shown), *([f"    ... {unlisted}"] if unlisted else []), ""]
+    for finding in (each for each in result.findings if each.is_unexpected):
+        name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
+        where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
+        lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}", f"  {_seen(finding)}"]
+        example = _in_place_first(finding)[0]
+        shown = ExecutionView(example).lines(settings=False)
+        lines += [f"    {example.case} ({example.variant})", *(f"    {line}" for line in shown), ""]
     errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
     return [*lines, *errors[:1]]
