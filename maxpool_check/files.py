@@ -3,9 +3,10 @@
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import TextIO
@@ -110,3 +111,24 @@ def open_text(path: Path) -> Iterator[TextIO]:
         return
     with named(path), path.open("a" if _is_step_summary(path) else "w", encoding="utf-8") as file:
         yield file
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by their paths in a folder, with ``/``, which is made with theirs. Raises ``OSError``."""
+    for name, content in files.items():
+        path = folder / name
+        with named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def move_files(new: Path, folder: Path, earlier: Iterable[Path]) -> None:
+    """Move what is in the folder ``new`` to another one; what is ``earlier`` there is removed first. Raises ``OSError``."""
+    for path in earlier:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    folder.mkdir(exist_ok=True)
+    for path in sorted(new.iterdir()):
+        path.rename(folder / path.name)

@@ -151,9 +151,9 @@ def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: 
     with _writing(folder):
         earlier = check_folder(folder, corpus.files)
     exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, largest or MOST_CELLS)
-    for reason, count in exported.reasons.items():
-        partly = f", and one test of {plural(count.partly, 'other')}" if count.partly else ""
-        options.echo(f"left out, {reason}: {plural(count.whole, 'case')}{partly}", err=True)
+    for reason, (whole, partly) in exported.reasons.items():
+        others = f", and one test of {plural(partly, 'other')}" if partly else ""
+        options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)
     if not exported.cases:
         raise click.UsageError("nothing was exported: the form holds none of the selected cases")
     with _writing(folder):

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,13 +116,14 @@ class _Subject:
     variant: "Variant | None"
     defect: "Defect | None" = None
     versions: "DefectVersions | None" = None
+    is_named: bool = False
 
 
 def _subject(
     session: "TargetSession", case: str, path: Path | None, name: str | None, inputs: Path | None,
     shapes: dict[str, tuple[int, ...]],
 ) -> _Subject:  # fmt: skip
-    """What to reproduce: of a model, the first of its cases that diverges, with the known defect that it shows."""
+    """What to reproduce: of a model, the first of its cases that diverges, with the known defect that is named or that it shows."""
     from maxpool_check.commands import case_files, executing, model_cases
     from maxpool_check.corpus.collection import defect_files, shipped_root
     from maxpool_check.corpus.conditions import shown_by
@@ -133,21 +134,23 @@ def _subject(
 
     model, _, node = case.rpartition(":")
     if not model_cases.is_model(Path(model)):
-        defect, versions = _defect(case, path)
-        found = case_files.find(case if defect is None else str(defect.example), path)
+        named, versions = _defect(case, path)
+        found = case_files.find(case if named is None else str(named.example), path)
         executing.validate_against_reference([found])
-        variants = _variants(found, name, defect)
-        case_run = run_case(session, found, variants)
-        return _Subject(case_run, variants, _chosen(case_run, name, defect), defect, versions)
-    takes_models = session.target.name.takes_models
-    analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=takes_models)
-    for candidate in model_cases.candidates(analysis, node, session):
-        variants = _variants(candidate, name, None)
+        cases: Iterable[Case] = [found]
+    else:
+        named, takes_models = None, session.target.name.takes_models
+        analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=takes_models)
+        cases = model_cases.candidates(analysis, node, session)
+    for candidate in cases:
+        variants = _variants(candidate, name, named)
         case_run = run_case(session, candidate, variants)
-        if (variant := _chosen(case_run, name, None)) is not None:
+        if (variant := _chosen(case_run, name, named)) is not None:
             break
     else:
         return _Subject(case_run, variants, None)
+    if named is not None:
+        return _Subject(case_run, variants, variant, named, versions, is_named=True)
     (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
     defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
     defect = shown_by(defects, session.profile.description, Features(case_run.case), variant, execution)
@@ -234,7 +237,7 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
 
     case_run, chosen, defect = subject.case_run, subject.variant, subject.defect
     assert chosen is not None
-    if defect is not None and case_run.case.X.size <= _SMALL:
+    if subject.is_named and case_run.case.X.size <= _SMALL:
         return case_run
     kinds, needed = case_run.judgements[chosen].kinds, subject.variants
     if case_run.case.context.is_alone and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
@@ -266,10 +269,11 @@ def _written(
     note = None
     if defect is not None and subject.versions is not None:
         upstream = defect.upstream
+        # A case has a title of its own: it may show something else, too.
         note = DefectNote(
-            defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), subject.versions.span(defect),
-            upstream.issue if upstream is not None else None,
-            f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
+            defect.title if subject.is_named else "", _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established),
+            subject.versions.span(defect), upstream.issue if upstream is not None else None,
+            f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None, subject.versions.fixed_in(defect),
         )  # fmt: skip
     return reproduced, bundle.write(reproduced, session, folder, about, defect=note, also=answers)
 

@@ -1,8 +1,9 @@
 """A case explained: what it says, what the reference makes of it, its windows, and what is wrong with the outputs of a target."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -17,17 +18,8 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.blocks import Block, Bullets, Heading, Lines, Paragraph, Span
-from maxpool_check.reporting.drawing import (
-    LEGEND,
-    coordinates,
-    core_coordinates,
-    described,
-    drawings,
-    oracle_drawing,
-)  # fmt: skip
-from maxpool_check.reporting.executions import ExecutionView, axis_lines
-from maxpool_check.reporting.findings import explained
-from maxpool_check.results.details import Cell, WrongShape
+from maxpool_check.reporting.drawing import LEGEND, coordinates, core_coordinates, described, drawings, oracle_drawing
+from maxpool_check.reporting.executions import ExecutionView, cell_line
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.running.case_run import CaseRun, executions
@@ -39,7 +31,6 @@ _MOST_OF_SHAPES = 100
 """Larger tensors beside outputs of the wrong shape are not written."""
 
 _TONES = {Verdict.CONFORMS: "good", Verdict.INCONSISTENT: "known"}
-_EXPECTED, _GOT = "by the document", "from the target"
 
 
 def heading(case: Case) -> Iterator[Block]:
@@ -51,20 +42,13 @@ def heading(case: Case) -> Iterator[Block]:
     yield Paragraph(f"X {case.X.dtype.name}{list(case.X.shape)}, {settings}")
     if case.erratum:
         yield Paragraph(f"Erratum: {case.erratum.strip()}")
-    context, graph = case.context, case.graph
-    if context.is_alone:
+    if case.context.is_alone:
         return
-    tensors = [*graph.flow, *(graph.following if isinstance(case.resolved, Pooling) else ())]
-    names = [f"{tensor.dtype.name}{list(tensor.shape)}" for tensor in tensors]
-    width = max(map(len, context.lines()))
-    yield Paragraph(f"Graph in operator set {context.opset}:")
-    yield Lines(
-        [
-            f"{line:{width}} -> {names[number]}" if number < len(names) else line
-            for number, line in enumerate(context.lines())
-        ]
-    )
-    if context.before:
+    tensors = [*case.graph.flow, *(case.graph.following if isinstance(case.resolved, Pooling) else ())]
+    shapes = [f" -> {tensor.dtype.name}{list(tensor.shape)}" for tensor in tensors]
+    yield Paragraph(f"Graph in operator set {case.context.opset}:")
+    yield Lines([f"{line}{shape}" for line, shape in zip_longest(case.context.lines(), shapes, fillvalue="")])
+    if case.context.before:
         yield Paragraph("In drawings, X is the tensor that enters MaxPool, and Y the one behind it.")
 
 
@@ -78,13 +62,9 @@ def reference(case: Case, at: Sequence[int] | None = None, *, everything: bool =
     if at is None:
         yield Lines(list(_results(case, oracle, everything)))
     every = list(np.ndindex(oracle.pooled.Y.shape))
-    cells = (
-        [core_coordinates(at, oracle.pooling.layout)]
-        if at is not None
-        else every
-        if everything
-        else every[:MOST_WINDOWS]
-    )
+    cells = every if everything else every[:MOST_WINDOWS]
+    if at is not None:
+        cells = [core_coordinates(at, oracle.pooling.layout)]
     yield Paragraph(LEGEND if cells else "Y has no cell", tone="dim")
     yield from (_window(oracle, cell) for cell in cells)
     if len(every) > len(cells) and at is None:
@@ -130,76 +110,26 @@ def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
 
 
 def results(case_run: CaseRun) -> Iterator[Block]:
-    """The verdict on each variant of a case that was executed, with its wrong cells or shapes."""
+    """The verdict on each variant of a case that was executed, with its wrong cells in their windows, or its tensors."""
     for variant, execution in zip(case_run.judgements, executions(case_run), strict=True):
         view, outcome, oracle = ExecutionView(execution), case_run.results[variant].outcome, case_run.oracle
         verdict = Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad"))
         yield Paragraph([Span(f"{variant.name}: ", strong=True), verdict, f"  {', '.join(execution.kinds)}"])
         about = [view.translation] if view.translation else []
         about += [f"{kind}: {DESCRIPTIONS[DivergenceKind(kind)].sentence}" for kind in execution.kinds]
-        about += [f"{sentence}." for sentence in explained(execution.causes, execution.counts)]
         about += [f"interpretation of {point}: {' or '.join(n)}" for point, n in execution.interpretations.items()]
-        is_shape = bool(execution.shapes) and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned)
-        if view.message and not is_shape:
-            about.append(" ".join(view.message.split()))
-        yield Bullets(about)
+        yield Bullets([*about, *view.reasons, *([" ".join(view.message.split())] if view.message else [])])
         if execution.cells:
             yield Paragraph(LEGEND, tone="dim")
         for drawing in drawings(execution):
             yield Lines(["", f"{drawing.place}  {drawing.window}", *(f"  {line}" for line in drawing.lines)])
-            yield Bullets([_difference(cell) for cell in drawing.cells])
+            yield Bullets([cell_line(cell) for cell in drawing.cells])
         if view.unlisted:
             yield Paragraph(view.unlisted)
-        if is_shape:
-            assert isinstance(oracle, GraphOracle)
-            assert isinstance(outcome, Returned)
-            yield Lines(
-                list(wrong_shapes(oracle, case_run.case.specification.title, execution.shapes, outcome.outputs))
-            )
-
-
-def _difference(cell: Cell) -> str:
-    """The values of a wrong cell, of an index with the cells of X that they name."""
-    expected, got = cell.expected, cell.got
-    if cell.output == "Indices":
-        expected += f" = X{coordinates(cell.chosen)}" if cell.chosen is not None else ""
-        got += f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
-    return f"{cell.output}: expected {expected}, got {got}  ({cell.kind})"
-
-
-def wrong_shapes(
-    oracle: GraphOracle, document: str, shapes: Mapping[str, WrongShape], outputs: Mapping[str, np.ndarray]
-) -> Iterator[str]:
-    """The lines about outputs of the wrong shape: both shapes, the axes that differ, X, and Y of both sides."""
-    by_shape: dict[WrongShape, list[str]] = {}
-    for name, wrong in shapes.items():
-        by_shape.setdefault(wrong, []).append(name)
-    layout = oracle.pooling.layout
-    for wrong, names in by_shape.items():
-        yield f"Shape of {' and '.join(names)}:"
-        both = [[*map(str, shape)] for shape in (wrong.expected, wrong.got)]
-        width = max(len(size) for row in both for size in row) if len(both[0]) == len(both[1]) else 0
-        for label, row in zip((_EXPECTED, _GOT), both, strict=True):
-            yield f"  {label}  [{', '.join(size.rjust(width) for size in row)}]"
-        if wrong.axes:
-            spatial = len(both[0]) - (1 if layout is Layout.IMAGE else 2)
-            axes = layout.arranged(["N", "C", *(f"D{number + 1}" for number in range(spatial))])
-            marked = {axis.axis for axis in wrong.axes}
-            marks = "  ".join(("^" * width if name in marked else "").ljust(width) for name in axes)
-            yield f"  {'':{len(_EXPECTED)}}   {marks}".rstrip()
-    yield from axis_lines(shapes, document)
-    yield ""
-    yield from _tensor("X", oracle.X, layout)
-    if "Y" in shapes:
-        expected = shapes["Y"].expected
-        if oracle.moves:
-            Y = next(each.output for each in oracle.graphs if each.output.shape == expected)
-            yield from _tensor(f"Y {_EXPECTED}", Y, Layout.CHANNELS_FIRST)
-        else:
-            fitting = next(each for each in oracle.alternatives if each.shape == expected)
-            missing = layout.from_core(fitting.pooled.undefined)
-            yield from _tensor(f"Y {_EXPECTED}", fitting.outputs["Y"], layout, missing)
-        yield from _tensor(f"Y {_GOT}", outputs["Y"], layout)
+        if "Y" in execution.shapes and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned):
+            expected = {"X": oracle.X, "Y by the document": oracle.expected["Y"]}
+            both = {**expected, "Y from the target": outcome.outputs["Y"]}
+            yield Lines([line for name, each in both.items() for line in _tensor(name, each, oracle.pooling.layout)])
 
 
 def _tensor(
@@ -219,20 +149,16 @@ def data(case: Case, runs: Sequence[CaseRun] = ()) -> dict[str, Any]:
     document: dict[str, Any] = {"schema": "maxpool-check/reference/1", "case": case.id}
     oracle = case.oracle()
     if isinstance(oracle, GraphOracle):
-        pooling = oracle.pooling
-        first, *others = oracle.alternatives
-        document |= {"spec": case.spec, "dtype": case.X.dtype.name, **_outputs(first)}
+        first, *others = map(_outputs, oracle.alternatives)
+        document |= {"spec": case.spec, "dtype": case.X.dtype.name, **first}
         if not case.context.is_alone:
             document |= json_data(case.context)
-            for name, tensor in (("entering", oracle.X), ("output", oracle.output)):
-                document[name] = {
-                    "dtype": tensor.dtype.name,
-                    "shape": list(tensor.shape),
-                    "values": _values(tensor).tolist(),
-                }
+            for name, each in (("entering", oracle.X), ("output", oracle.output)):
+                shape = list(each.shape)
+                document[name] = {"dtype": each.dtype.name, "shape": shape, "values": _values(each).tolist()}
         document["policies"] = case.policies.names()
-        document["index_dtype"] = pooling.numbering.dtype if pooling.indices else None
-        document["alternatives"] = [_outputs(other) for other in others]
+        document["index_dtype"] = oracle.pooling.numbering.dtype if oracle.pooling.indices else None
+        document["alternatives"] = others
     else:
         document["refused"] = {"reason": oracle.reason.value, "clause": oracle.clause, "message": str(oracle)}
     if runs:

@@ -82,48 +82,27 @@ def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
 
 
 def conditions(of: Conditions) -> list[str]:
-    """The conditions of a defect in words."""
-    parts = [
-        ", ".join(of.dtypes),
-        f"{' or '.join(map(str, of.spatial))} spatial axes" if of.spatial else "",
-        f"channels a multiple of {of.channels_multiple_of}" if of.channels_multiple_of else "",
-        {True: "with Indices", False: "Y alone", None: ""}[of.indices],
-        ", ".join(of.geometry),
-        ", ".join(of.graph),
-        f"values: {', '.join(of.values)}" if of.values else "",
-        f"values: {' or '.join(of.any_values)}" if of.any_values else "",
-        f"behind {', '.join(of.before)}" if of.before else "",
-        f"in front of {', '.join(of.after)}" if of.after else "",
-        f"optimization {', '.join(of.optimization)}" if of.optimization else "",
-        f"processor: {', '.join(of.processor)}" if of.processor else "",
-        f"operator sets {of.opset}" if of.opset else "",
-        f"excluded by the document as {of.refused}" if of.refused else "",
-    ]
-    return [part for part in parts if part]
+    """The conditions of a defect, as its file has them."""
+    texts = {name: str(value).lower() for name, value in of.said.items()}
+    texts |= {name: ", ".join(map(str, value)) for name, value in of.said.items() if isinstance(value, (list, tuple))}
+    return [f"{name.replace('_', ' ')}: {text}" for name, text in texts.items()]
 
 
 def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
     """A defect as a member of a JSON document."""
-    upstream = defect.upstream
+    upstream = None
+    if (known := defect.upstream) is not None:
+        upstream = {"issue": known.issue, "state": known.state, "seen": str(known.seen), "note": known.note}
     return {
-        "id": defect.id,
-        "runtime": defect.runtime,
+        **{name: getattr(defect, name) for name in ("id", "runtime", "title", "mechanism", "established", "example")},
+        **{name: getattr(versions, name)(defect) for name in ("since", "until", "tested")},
         "severity": defect.severity.value,
-        "title": defect.title,
-        "since": versions.since(defect),
-        "until": versions.until(defect),
         "live": versions.is_live(defect),
-        "tested": versions.tested(defect),
-        "upstream": None
-        if upstream is None
-        else {"issue": upstream.issue, "state": upstream.state, "seen": str(upstream.seen), "note": upstream.note},
+        "upstream": upstream,
         "reviewer": defect.reviewer or None,
         "reviewed": str(defect.reviewed) if defect.reviewed is not None else None,
-        "mechanism": defect.mechanism,
-        "established": defect.established,
         "documents": list(defect.documents),
         "conditions": dict(defect.conditions.said),
-        "example": defect.example,
         "expect": [
             {
                 "runtime": expected.when.runtime,

@@ -14,25 +14,14 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.blocks import (
-    Block,
-    Bullets,
-    Facts,
-    Heading,
-    Inline,
-    Lines,
-    Names,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-)
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Facts, Heading, Inline, Lines, Paragraph, Section, Table, code
 from maxpool_check.reporting.drawing import described
-from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
+from maxpool_check.reproducing.others import words
+from maxpool_check.results.outcomes import Returned
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import Clause, clause_files, clauses_of, edition_name, editions
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.words import plural
 
 TAG = "documents"
 """The tag of the cases in which documents are compared: those with the same id test the same point."""
@@ -57,20 +46,16 @@ def kinds_listed(*, examples: bool) -> Iterator[Block]:
     """All kinds by group: a line each, or each with its example."""
     for group in KindGroup:
         of_group = [kind for kind, about in DESCRIPTIONS.items() if about.group is group]
-        if examples:
-            blocks = [block for kind in of_group for block in kind_explained(kind)]
-        else:
-            blocks = [
-                Table(["", ""], [[Span(kind.value, code=True), DESCRIPTIONS[kind].sentence] for kind in of_group])
-            ]
-        yield Section(group.value, blocks)
+        rows: list[list[Inline]] = [[code(kind.value), DESCRIPTIONS[kind].sentence] for kind in of_group]
+        of_kinds: list[Block] = [block for kind in of_group for block in kind_explained(kind)]
+        yield Section(group.value, of_kinds if examples else [Table(["", ""], rows)])
     yield Paragraph("maxpool-check explain KIND shows an example; -v all of them.")
 
 
 def kind_explained(kind: DivergenceKind) -> Iterator[Block]:
     """One kind: the sentence, the clause, and the example in which the judge finds it."""
     about = DESCRIPTIONS[kind]
-    yield Heading(3, Span(kind.value, code=True))
+    yield Heading(3, code(kind.value))
     yield Paragraph(about.sentence)
     yield Paragraph(f"Clause: {about.clause}.")
     if about.hypothesis:
@@ -86,62 +71,43 @@ def _example(example: Example) -> list[str]:
     lines = [f"{graph.document.name}, {example.variant.name}: {settings}{policies}", *described("X", graph.X)]
     if not graph.context.is_alone:
         lines += [f"Graph: {', '.join(['X', *graph.context.lines()])}"]
-    oracle = example.oracle
+    oracle, actual = example.oracle, example.actual
     if isinstance(oracle, GraphOracle):
-        for name in outputs:
-            lines += described(f"Expected {name}", oracle.expected[name])
+        lines += [line for name in outputs for line in described(f"Expected {name}", oracle.expected[name])]
     else:
         lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
         base = example.variant.base.name if example.variant.variation else "indices"
-        for name in outputs:
-            lines += described(f"{name} of {base}", example.base[name])
-    return [*lines, *_actual(example)]
-
-
-def _actual(example: Example) -> list[str]:
-    match example.actual:
-        case Returned(outputs):
-            missing = [f"{name} missing" for name in example.variant.outputs if name not in outputs]
-            return [line for name, Y in outputs.items() for line in described(f"Actual {name}", Y)] + missing
-        case RefusedByTarget(status, message):
-            return [f"Actual: refused, {status}: {message}"]
-        case Crashed(how, _):
-            return [f"Actual: the process was {how}"]
-        case TimedOut(seconds):
-            return [f"Actual: no result within {seconds:g} s"]
-    return []
+        lines += [line for name in outputs for line in described(f"{name} of {base}", example.base[name])]
+    if not isinstance(actual, Returned):
+        return [*lines, f"Actual: {words(actual, example.variant)}"]
+    lines += [line for name, output in actual.outputs.items() for line in described(f"Actual {name}", output)]
+    return lines + [f"{name} missing" for name in outputs if name not in actual.outputs]
 
 
 def clause_explained(clause: Clause, cases: Iterable[Case]) -> Iterator[Block]:
     """A clause: what it states and where, what it asks of a test, and those of the ``cases`` that are about it."""
-    yield Heading(2, Span(clause.id, code=True))
+    yield Heading(2, code(clause.id))
     yield Paragraph(clause.states)
-    status: str = clause.status.value
-    status += f", by the policy {clause.policy}" if clause.policy else ""
-    status += f", erratum {clause.erratum}" if clause.erratum is not None else ""
-    status += f": {clause.reason}" if clause.reason else ""
+    policy = f", by the policy {clause.policy}" if clause.policy else ""
+    erratum = f", erratum {clause.erratum}" if clause.erratum is not None else ""
     facts = {
         "documents": ", ".join(map(edition_name, clause.documents)),
         "place": f"{clause.where}, {clause.anchor}" if clause.anchor else clause.where,
         "kind": clause.kind.value,
-        "status": status,
+        "status": f"{clause.status.value}{policy}{erratum}{': ' if clause.reason else ''}{clause.reason or ''}",
         "follows from": ", ".join(clause.origin),
         "violated by": ", ".join(clause.violated_by),
     }
     yield Facts([(name, text) for name, text in facts.items() if text])
     about = [case.id for case in cases if clause.id in case.covers]
-    yield Paragraph(
-        f"{plural(len(about), 'case')} {'is' if len(about) == 1 else 'are'} about it:"
-        if about
-        else "No case is about it."
-    )
-    yield Names(about)
+    yield Paragraph(f"Cases about it: {len(about) or 'none'}")
+    yield blocks.Names(about)
 
 
 def document_explained(document: Specification, cases: Iterable[Case]) -> Iterator[Block]:
     """A document: what it takes, what it leaves open, its results on the points in which documents differ, errata and clauses."""
-    edition = editions()[document.name]
+    edition, defaults = editions()[document.name], document.attributes.items()
     yield Heading(2, f"{document.name}: {document.title}")
     facts = {
         "edition": ", ".join(filter(None, (edition_name(document.name), edition.title, edition.date, edition.source))),
@@ -149,10 +115,7 @@ def document_explained(document: Specification, cases: Iterable[Case]) -> Iterat
         "spatial axes": ", ".join(map(str, document.ranks)),
         "layout": document.layout.value,
         "outputs": "Y and Indices" if document.indices else "Y",
-        "attributes": ", ".join(
-            name if attribute.default is None else f"{name}={attribute.default}"
-            for name, attribute in document.attributes.items()
-        ),
+        "attributes": ", ".join(name if each.default is None else f"{name}={each.default}" for name, each in defaults),
         "open points": ", ".join(f"{point}: {name}" for point, name in document.policies.names().items()),
     }
     yield Facts(list(facts.items()))
@@ -166,8 +129,8 @@ def document_explained(document: Specification, cases: Iterable[Case]) -> Iterat
     file = next(file for file in clause_files().values() if document.name in file.editions)
     errata = [f"{each.number}, {each.where}: {each.printed} Correct: {each.correct}" for each in file.errata]
     if errata:
-        yield Section("Errata", [Bullets(errata)])
-    rows = [[Span(each.id, code=True), each.status.value, each.states] for each in clauses_of(document.name)]
+        yield Section("Errata", [blocks.Bullets(errata)])
+    rows = [[code(each.id), each.status.value, each.states] for each in clauses_of(document.name)]
     yield Section("Clauses", [Table(["clause", "status", "statement"], rows)])
 
 
@@ -200,7 +163,7 @@ def policies_in_which_differ(oracle: Oracle, oracles: Sequence[Oracle]) -> str:
 def _rows(case: Case) -> Iterator[list[Inline]]:
     """Document, interpretation, shape, Y, Indices and case; interpretations with the same result share a row."""
     title, policies, pooling = case.specification.title, case.policies.names(), case.resolved
-    name = Span(case.id, code=True)
+    name = code(case.id)
     if not isinstance(pooling, Pooling):
         yield [title, "", "refused", f"{pooling.reason.value}: {pooling}", "", name]
         return

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ import yaml
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
-from maxpool_check.files import named, read_regular
+from maxpool_check.files import move_files, read_regular, write_files
 from maxpool_check.judging.acceptance import AcceptedResult, OpenValue
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
@@ -51,13 +50,6 @@ class LeftOutCase(NamedTuple):
     why: str
 
 
-class LeftOutCount(NamedTuple):
-    """How many cases are left out for a reason: ``whole``, in all variants; ``partly``, while another variant is exported."""
-
-    whole: int
-    partly: int
-
-
 @dataclass(frozen=True)
 class Export:
     """The files of an export by their paths, with ``/``.
@@ -74,16 +66,15 @@ class Export:
     limits: Mapping[str, Any]
 
     @property
-    def reasons(self) -> Mapping[str, LeftOutCount]:
-        """How many cases are left out for each reason, the most frequent first; what differs from case to case is not told apart.
+    def reasons(self) -> Mapping[str, tuple[int, int]]:
+        """How many cases are left out for each reason, the most frequent first: in all variants, and in one alone.
 
-        Each case counts once: for the first of its reasons.
+        Each case counts once: for the first of its reasons, without what differs from case to case.
         """
         first = {each.case: each.why.partition(": ")[0] for each in sorted(self.left_out, reverse=True)}
-        whole = Counter(why for case, why in first.items() if case not in self.cases)
-        partly = Counter(why for case, why in first.items() if case in self.cases)
-        order = sorted({*whole, *partly}, key=lambda why: (-whole[why], -partly[why], why))
-        return {why: LeftOutCount(whole[why], partly[why]) for why in order}
+        counts = Counter((why, case in self.cases) for case, why in first.items())
+        pairs = {why: (counts[why, False], counts[why, True]) for why in sorted(set(first.values()))}
+        return dict(sorted(pairs.items(), key=lambda pair: pair[1], reverse=True))
 
     def manifest(self) -> bytes:
         """The manifest: digests of every file and case, the versions, what was left out."""
@@ -125,18 +116,17 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
     if isinstance(oracle, Refused):
         holds |= {"NoMeaning": oracle.is_open, "Invalid": not oracle.is_open}
     else:
-        outputs = [(name, output.others.values()) for result in results for name, output in result.outputs.items()]
-        of_Y, of_Indices = (
-            [each for key, cells in outputs for each in cells if key == name] for name in ("Y", "Indices")
-        )
-        values = [value for each in of_Y for value in each if not isinstance(value, OpenValue)]
-        has_tie = any({OpenValue.ANY, OpenValue.NO_CELL}.isdisjoint(each) for each in of_Indices)
+        cells = [
+            (name, values) for each in results for name, one in each.outputs.items() for values in one.others.values()
+        ]
+        of_indices = [set(values) for name, values in cells if name == "Indices"]
         holds |= {
             "MayBeRefused": bool(oracle.pooling.refusable), "LargePads": oracle.pooling.has_large_pads,
             "UndefinedCells": any(each.has_undefined for each in oracle.alternatives),
             "EmptyWindow": any(each.has_empty for each in oracle.alternatives), "OpenWindows": len(results) > 1,
-            "OpenNaN": oracle.nan_is_open, "IndexOfNaN": any(OpenValue.NO_CELL in each for each in of_Indices),
-            "OpenZeroSign": any(value == 0 for value in values), "OpenTie": has_tie and not oracle.nan_is_open,
+            "OpenNaN": oracle.nan_is_open, "IndexOfNaN": any(OpenValue.NO_CELL in values for values in of_indices),
+            "OpenZeroSign": any(name == "Y" and 0 in values for name, values in cells),
+            "OpenTie": not oracle.nan_is_open and any(not values & {*OpenValue} for values in of_indices),
         }  # fmt: skip
     return [flag for flag in FLAGS if holds.get(flag)]
 
@@ -162,24 +152,20 @@ def check_folder(folder: Path, inputs: Iterable[Path]) -> list[Path]:
     entries = [each for each in folder.iterdir() if not each.name.startswith(".")] if folder.exists() else []
     if not entries:
         return []
-    digests = _digests(folder)
-    for file in sorted(folder.rglob("*")):
-        name = file.relative_to(folder).as_posix()
-        if (file.is_dir() and not file.is_symlink()) or name.startswith("."):
-            continue
-        if name not in digests:
-            raise NotFree(f"{file} is not of the export in {folder}; move it, or name a new folder")
-        if name != MANIFEST and hashlib.sha256(file.read_bytes()).hexdigest() != digests[name]:
-            raise NotFree(f"{file} was changed after it was exported; move it, or name a new folder")
-    return entries
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    """The digests of the files of an export, by path. Raises :class:`NotFree` if the folder is none."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
-        if manifest["schema"] == MANIFEST_SCHEMA:
-            return {**manifest["files"], MANIFEST: ""}
+        if manifest["schema"] != MANIFEST_SCHEMA:
+            raise ValueError(folder)
+        digests = {**manifest["files"], MANIFEST: ""}
+        for file in sorted(folder.rglob("*")):
+            name = file.relative_to(folder).as_posix()
+            if (file.is_dir() and not file.is_symlink()) or name.startswith("."):
+                continue
+            if name not in digests:
+                raise NotFree(f"{file} is not of the export in {folder}; move it, or name a new folder")
+            if name != MANIFEST and hashlib.sha256(file.read_bytes()).hexdigest() != digests[name]:
+                raise NotFree(f"{file} was changed after it was exported; move it, or name a new folder")
+        return entries
     raise NotFree(f"{folder} is not empty and is no export of maxpool-check; name a new folder")
 
 
@@ -190,16 +176,5 @@ def write_export(export: Export, folder: Path, earlier: Iterable[Path]) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".maxpool-check-", dir=folder) as temporary:
-        new = Path(temporary)
-        for name, content in {**export.files, MANIFEST: export.manifest()}.items():
-            path = new / name
-            with named(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-        for path in earlier:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-        for path in sorted(new.iterdir()):
-            path.rename(folder / path.name)
+        write_files(Path(temporary), {**export.files, MANIFEST: export.manifest()})
+        move_files(Path(temporary), folder, earlier)

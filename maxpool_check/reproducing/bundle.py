@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, planned_models
+from maxpool_check.files import move_files, write_files
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.others import DefectNote, OtherAnswer
@@ -68,36 +68,23 @@ def write(
     ``about`` says in ``case.yaml`` where the case comes from. ``defect`` is what is known of the defect, ``also`` what other
     runtimes return. Raises ``NotReproduced``, ``CannotWrite``, ``CannotMake`` or ``OSError``.
     """
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100 (a link is not followed)
     folder.parent.mkdir(parents=True, exist_ok=True)
     profile, seconds = session.profile, session.target.seconds
-    title = defect.title if defect is not None else title_of(reproduced, profile.name.tool)
+    title = defect.title if defect is not None and defect.title else title_of(reproduced, profile.name.tool)
     script = write_script(reproduced, profile, title, seconds)
-    prefix = f".{folder.name}."
-    with tempfile.TemporaryDirectory(None, prefix, folder.parent, ignore_cleanup_errors=True) as partial:
+    files = {"repro.py": script.text.encode(), **script.files, **_test_data(reproduced, script)}
+    files["case.yaml"] = case_file(reproduced.case_run.case, about).encode()
+    with tempfile.TemporaryDirectory(None, ".repro-", folder.parent, ignore_cleanup_errors=True) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
-        new.mkdir()
-        files = {"repro.py": script.text.encode(), **script.files, **script.runtime.contents()}
-        files |= {**_test_data(reproduced, script), "case.yaml": case_file(reproduced.case_run.case, about).encode()}
-        for name, content in files.items():
-            (new / name).parent.mkdir(exist_ok=True)
-            (new / name).write_bytes(content)
-        shutil.copytree(new, tried)
+        write_files(tried, files)
         trial = try_script(tried, script, seconds if reproduced.ends else 0)
         # With what the runtime warns of, but without colors and the folders of this machine.
         printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
         output = re.sub("\x1b\\[[0-9;]*m", "", printed).replace(f"{tried}{os.sep}", "")
-        text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
-        (new / "ISSUE.md").write_text(text, encoding="utf-8")
-        # The old folder stays if the new one cannot take its place.
-        old = folder.rename(Path(partial) / "old") if folder.exists() else None
-        try:
-            new.rename(folder)
-        except OSError:
-            if old is not None:
-                old.rename(folder)
-            raise
-    return Written(sorted([*files, "ISSUE.md"]), title, trial)
+        files["ISSUE.md"] = issue(reproduced, profile, script, title, output, defect=defect, also=also).encode()
+        write_files(new, files)
+        move_files(new, folder, list(folder.iterdir()) if folder.exists() else [])
+    return Written(sorted(files), title, trial)
 
 
 def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
@@ -114,9 +101,8 @@ def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
         planned = each.parts[0]
         request, outputs = planned.request, oracle.expected if isinstance(oracle, GraphOracle) else {}
         expected = {name: arranged(planned, name, output) for name, output in outputs.items()}
-    return files_of_test(
-        request.model, request.inputs, {name: expected[name] for name in request.outputs if name in expected}
-    )
+    outputs = {name: expected[name] for name in request.outputs if name in expected}
+    return files_of_test(request.model, request.inputs, outputs)
 
 
 def try_script(folder: Path, script: Script, seconds: float) -> Trial:
@@ -127,20 +113,19 @@ def try_script(folder: Path, script: Script, seconds: float) -> Trial:
     runtime, seconds = script.runtime, 300.0 + seconds
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
-    python, tried_with = sys.executable, "the environment of maxpool-check"
+    python, place = sys.executable, "the environment of maxpool-check"
     if runtime.requires:
-        if runtime.interpreter is not None:
-            python, tried_with = runtime.interpreter, f"the environment of {runtime.interpreter}"
-        else:
-            python = str(environments.holding(script.requirements))
-            tried_with = f"a clean environment with {', '.join(script.requirements)}"
+        clean = f"a clean environment with {', '.join(script.requirements)}"
+        python, place = runtime.interpreter or "", f"the environment of {runtime.interpreter}"
+        if not python:
+            python, place = str(environments.holding(script.requirements)), clean
         if runtime.npm_package is not None:
             name, _, version = runtime.npm_package.rpartition("@")
             made = npm_environments.environment(name, version, offline=environments.wheel_source().offline)
             (folder / "node_modules").symlink_to(made / "node_modules")
-            tried_with += f" and {runtime.npm_package} of npm"
-        for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
-            environment.pop(name, None)
+            place += f" and {runtime.npm_package} of npm"
+        removed = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+        environment = {name: value for name, value in environment.items() if name not in removed}
         environment["PYTHONNOUSERSITE"] = "1"
     try:
         done = subprocess.run(
@@ -148,8 +133,8 @@ def try_script(folder: Path, script: Script, seconds: float) -> Trial:
             timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise NotReproduced(f"the script did not end within {seconds:g} s in {tried_with}") from error
+        raise NotReproduced(f"the script did not end within {seconds:g} s in {place}") from error
     if done.returncode != 1 or not done.stdout.strip():
         printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
-        raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
-    return Trial(without_stack_frames(done.stdout), without_stack_frames(done.stderr), tried_with)
+        raise NotReproduced(f"the script exited with {done.returncode} in {place}, not with 1: {printed}")
+    return Trial(without_stack_frames(done.stdout), without_stack_frames(done.stderr), place)

@@ -64,11 +64,11 @@ def expected_outputs(reproduced: Reproduced) -> list[Expected]:
     except NotListed as error:
         raise CannotWrite(f"no script can be written: {error}") from error
     # Interpretations may permit the same.
-    different = {
-        repr([(each.values.shape, each.values.tobytes(), each.is_open.tobytes()) for each in outputs.values()]): outputs
-        for outputs in reversed(listed)
-    }
-    return list(different.values())[::-1]
+    different: dict[object, Expected] = {}
+    for outputs in listed:
+        key = tuple((each.values.shape, each.values.tobytes(), each.is_open.tobytes()) for each in outputs.values())
+        different.setdefault(key, outputs)
+    return list(different.values())
 
 
 def _expected(reproduced: Reproduced, name: str, output: AcceptedOutput) -> ExpectedOutput:
@@ -96,27 +96,24 @@ def data_of(reproduced: Reproduced, expected: list[Expected]) -> dict[str, np.nd
     fields of the N-th :class:`ExpectedOutput`, counted from 1. bfloat16 is stored as float32. Of an inconsistency,
     ``first`` and ``second`` are the outputs that the target gave.
     """
-    data = {
-        name: value.view(np.uint16) if value.dtype.name == "bfloat16" else value
-        for name, value in reproduced.request.inputs.items()
-    }
+    inputs = reproduced.request.inputs.items()
+    data = {name: value.view(np.uint16) if value.dtype.name == "bfloat16" else value for name, value in inputs}
+    outputs: dict[str, np.ndarray] = {}
     if reproduced.fault is Fault.INCONSISTENT:
-        pair = [reproduced.returned(variant).get(differing_output(reproduced)) for variant in reproduced.pair]
-        names = zip(("first", "second"), pair, strict=True)
-        return data | {name: _storable(output) for name, output in names if output is not None}
-    for name, output in (expected[0] if expected else {}).items():
-        computes = reproduced.target.computes
-        data[name] = _storable(output.reference) if computes else np.array(output.reference.shape, np.int64)
+        for name, variant in zip(("first", "second"), reproduced.pair, strict=True):
+            returned = reproduced.returned(variant)
+            outputs |= {name: returned[reproduced.differing]} if reproduced.differing in returned else {}
+    elif expected:
+        outputs = {name: output.reference for name, output in expected[0].items()}
+        if not reproduced.target.computes:
+            outputs = {name: np.array(each.shape, np.int64) for name, each in outputs.items()}
     if needs_list(reproduced, expected):
-        for number, outputs in enumerate(expected, 1):
-            for name, output in outputs.items():
-                data[f"{name}_accepted_{number}"] = _storable(output.values)
-                data[f"{name}_open_{number}"] = output.is_open
-    return data
-
-
-def _storable(tensor: np.ndarray) -> np.ndarray:
-    return tensor.astype(np.float32) if tensor.dtype.name == "bfloat16" else tensor
+        for number, accepted in enumerate(expected, 1):
+            for name, output in accepted.items():
+                outputs |= {f"{name}_accepted_{number}": output.values, f"{name}_open_{number}": output.is_open}
+    return data | {
+        name: each.astype(np.float32) if each.dtype.name == "bfloat16" else each for name, each in outputs.items()
+    }
 
 
 def needs_list(reproduced: Reproduced, expected: list[Expected]) -> bool:
@@ -126,8 +123,3 @@ def needs_list(reproduced: Reproduced, expected: list[Expected]) -> bool:
         output.has_several(is_signed=signed) for outputs in expected for output in outputs.values()
     )
     return several and reproduced.target.computes and reproduced.fault is not Fault.INCONSISTENT
-
-
-def differing_output(reproduced: Reproduced) -> str:
-    """The output that two variants differ in."""
-    return "Indices" if any(kind.value.startswith("indices-depend") for kind in reproduced.kinds) else "Y"

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnx.printer
 
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.reporting.markup import bullets, clipped, escaped, fenced, joined, table
 from maxpool_check.reproducing import runtimes
@@ -24,20 +25,8 @@ from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
-_MOST_IN_GRID, _MOST_ROWS = 256, 12
-"""The most cells of a tensor that is shown as a whole, and the most that are compared in a table."""
-
-_MOST_LINES = 40
-"""The most lines of a model."""
-
-
-def _form_of(profile: TargetProfile) -> dict[str, Any]:
-    """The form of the project that a defect of a target is reported to."""
-    name, forms = profile.name, runtimes.table("forms")
-    if not name.is_released:
-        return {"name": profile.description.name, "sections": forms["plain"]}
-    adapter = RUNTIMES[name.runtime].adapter.partition(".")[0]
-    return dict(forms["tools"][name.tool.name] if name.tool is not None else forms["forms"][adapter])
+_MOST_IN_GRID, _MOST_ROWS, _MOST_LINES = 256, 12, 40
+"""The most cells of a tensor that is shown as a whole, the most cells that are compared, and the most lines of a model."""
 
 
 def issue(
@@ -45,15 +34,19 @@ def issue(
     defect: DefectNote | None, also: Sequence[OtherAnswer],
 ) -> str:  # fmt: skip
     """The text of an issue; ``output`` is what the script printed, warnings of the runtime included."""
-    form, target = _form_of(profile), profile.description
-    known = {**_known(reproduced, profile, script), "project": form["name"], "defect": defect, "also": also}
-    said = TEMPLATES.get_template("issue.md.j2").make_module(known)
-    names = ("problem", "rule", "others", "context", "steps")
-    parts = {name: re.sub("\n{3,}", "\n\n", getattr(said, name)().strip()) for name in names}
+    name, target, forms = profile.name, profile.description, runtimes.table("forms")
+    form = {"name": target.name, "sections": forms["plain"]}
+    if name.is_released:
+        adapter = RUNTIMES[name.runtime].adapter.partition(".")[0]
+        form = forms["tools"][name.tool.name] if name.tool is not None else forms["forms"][adapter]
     version = platform.platform()
     with suppress(OSError, KeyError):
         system = f"{platform.system()} {platform.release().partition('-')[0]}"
         version = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
+    known = {**_known(reproduced, profile, script), "project": form["name"], "defect": defect, "also": also}
+    template = TEMPLATES.get_template("issue.md.j2").make_module(known)
+    names = ("problem", "rule", "others", "context", "steps")
+    parts = {name: re.sub("\n{3,}", "\n\n", getattr(template, name)().strip()) for name in names}
     parts |= {
         "context": joined([parts["others"], parts["context"]]),
         "model": _model(script),
@@ -80,22 +73,21 @@ def issue(
 def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> dict[str, Any]:
     """What the template knows that says what is said in any issue."""
     outcome, variant, kinds = reproduced.outcome, reproduced.variant, reproduced.kinds
-    case, subject = reproduced.case_run.case, script.runtime if script.tool is None else script.tool
+    subject = script.runtime if script.tool is None else script.tool
     document, own, says_so = rule_of(reproduced, profile)
     mistakes = [DESCRIPTIONS[kind].hypothesis for kind in kinds]
-    broken = [kind for kind in kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
+    broken = [DESCRIPTIONS[kind] for kind in kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
     off = Variant(variant.outputs, OPTIMIZATION_OFF)
     unoptimized = reproduced.case_run.judgements.get(off) if variant != off else None
     return {
         "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome,
         "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
         "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
-        "document": document, "case_document": case.specification, "own": own, "says_so": says_so,
-        "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": [DESCRIPTIONS[kind].clause for kind in broken],
-        "is_of_graph": all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in broken),
+        "document": document, "case_document": reproduced.case_run.case.specification, "own": own, "says_so": says_so,
+        "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": [each.clause for each in broken],
+        "is_of_graph": all(each.group is KindGroup.GRAPH for each in broken),
         "result": words(outcome, variant), "mistake": mistakes[0] if len(mistakes) == 1 else None,
-        "unoptimized": "" if unoptimized is None else unoptimized.verdict.value,
-        "files": [*script.files, *script.runtime.contents()],
+        "unoptimized": "" if unoptimized is None else unoptimized.verdict.value, "files": list(script.files),
     }  # fmt: skip
 
 
@@ -108,25 +100,16 @@ def _model(script: Script) -> str:
 
 
 def _tensors(reproduced: Reproduced, script: Script) -> str:
-    """X, and the expected and actual outputs."""
-    X, got = reproduced.request.X, reproduced.returned()
-    blocks = [grid("X", X)]
-    if isinstance(reproduced.oracle, Refused):
-        return joined([*blocks, *(grid(f"Got {name}", tensor) for name, tensor in got.items())])
-    if reproduced.oracle.graph.context.before:
-        blocks.append(grid("The tensor that enters MaxPool", reproduced.oracle.X))
-    if reproduced.fault is Fault.INCONSISTENT:
-        for title, variant in zip(variation_of(reproduced.variant.variation)["words"], reproduced.pair, strict=True):
-            outputs = reproduced.returned(variant)
-            blocks += [grid(title if title.startswith("Y") else f"Y, {title}", outputs["Y"])] if "Y" in outputs else []
-        return joined(blocks)
-    if not reproduced.target.computes:
-        message = reproduced.case_run.judgements[reproduced.variant].message
-        return f"X has the dtype {X.dtype.name} and the shape `{list(X.shape)}`. {escaped(message)}."
-    signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
-    return joined(
-        [*blocks, *(_compared(name, each, got.get(name), signed) for name, each in script.expected[0].items())]
-    )
+    """X, what enters MaxPool in a graph, and the wrong cells; the script prints the outputs."""
+    oracle, got, blocks = reproduced.oracle, reproduced.returned(), [grid("X", reproduced.request.X)]
+    if isinstance(oracle, GraphOracle) and oracle.graph.context.before:
+        blocks.append(grid("The tensor that enters MaxPool", oracle.X))
+    if not reproduced.target.computes and not isinstance(oracle, Refused):
+        blocks.append(f"{escaped(reproduced.case_run.judgements[reproduced.variant].message)}.")
+    elif script.expected and reproduced.fault is not Fault.INCONSISTENT:
+        signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
+        blocks += [_compared(name, each, got.get(name), signed) for name, each in script.expected[0].items()]
+    return joined(blocks)
 
 
 def grid(name: str, tensor: np.ndarray) -> str:
@@ -139,15 +122,13 @@ def _compared(name: str, expected: ExpectedOutput, got: np.ndarray | None, signe
     """The expected and the actual values of an output: all of a small one, the wrong ones of a large one."""
     reference = expected.reference
     if got is None or got.shape != reference.shape:
-        return joined([grid(f"Expected {name}", reference), *([grid(f"Got {name}", got)] if got is not None else [])])
+        return grid(f"Expected {name}", reference)
     right = expected.right(got, is_signed=signed)
     rows = []
     for at in map(tuple, np.argwhere(~right | (reference.size <= _MOST_ROWS))):
         values = list(dict.fromkeys(str(each[at]) for each in expected.values))
         allowed = "any" if expected.is_open[at] else " or ".join(values if len(values) <= 4 else [*values[:3], "..."])
-        cell = f"{name}[{', '.join(map(str, at))}]"
-        rows.append([cell, allowed, str(got[at]) if right[at] else f"**{got[at]!s}**"])
+        rows.append([f"{name}[{', '.join(map(str, at))}]", allowed, str(got[at]) if right[at] else f"**{got[at]!s}**"])
     more = len(rows) - _MOST_ROWS
     left_out = f"({more} more wrong cells of {reference.size})" if more > 0 else ""
-    dtype = "" if got.dtype == reference.dtype else f"{name} is {got.dtype.name}, expected {reference.dtype.name}."
-    return joined([dtype, table(["cell", "expected", "got"], rows[:_MOST_ROWS]), left_out])
+    return joined([table(["cell", "expected", "got"], rows[:_MOST_ROWS]), left_out])

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import metadata
+from typing import NamedTuple
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.reproducing.runtimes import title_of
@@ -19,25 +19,24 @@ from maxpool_check.targets.target import Target
 from maxpool_check.words import shortened
 
 
-@dataclass(frozen=True)
-class DefectNote:
-    """A reviewed defect.
+class DefectNote(NamedTuple):
+    """What is known of a defect.
 
     ``title`` is one sentence: operator, condition, effect. ``mechanism`` says what happens and why, ``established`` how that
     was found out. ``versions`` are those that have it, in words. ``upstream_issue`` is the address of an issue about it, and
-    ``upstream_state`` its state.
+    ``upstream_state`` its state. ``fixed`` is the first release without it.
     """
 
-    title: str
+    title: str = ""
     mechanism: str = ""
     established: str = ""
     versions: str = ""
     upstream_issue: str | None = None
     upstream_state: str | None = None
+    fixed: str | None = None
 
 
-@dataclass(frozen=True)
-class OtherAnswer:
+class OtherAnswer(NamedTuple):
     """What another runtime makes of the same case: its name and version, and its outputs, refusal or death in words.
 
     ``is_right`` is None where the document does not decide.
@@ -88,19 +87,14 @@ def words(outcome: Outcome, variant: Variant) -> str:
     """An outcome on one line."""
     match outcome:
         case Returned(outputs):
-            shown = {name: outputs[name] for name in variant.outputs if name in outputs}
-            return "; ".join(
-                f"{name} = {shortened(str(value.tolist()), 120, end=False)}" for name, value in shown.items()
-            )
+            texts = {name: str(outputs[name].tolist()) for name in variant.outputs if name in outputs}
+            return "; ".join(f"{name} = {shortened(text, 120, end=False)}" for name, text in texts.items())
         case Inferred(inferred):
             return "; ".join(f"{name} = {output}" for name, output in inferred.items())
-        case Accepted():
-            return "accepted"
         case RefusedByTarget(status, message):
             return f"refused: {status}: {shortened(message.strip().partition(chr(10))[0], 120, end=False)}"
         case Crashed(how, _):
             return how
         case TimedOut(seconds):
             return f"no result within {seconds:g} s"
-        case _:
-            return "not executed"
+    return "accepted" if isinstance(outcome, Accepted) else "not executed"

@@ -111,6 +111,11 @@ class Reproduced:
         with_indices, alone = next(pair for pair in PAIRS if self.variant in pair)
         return alone, with_indices
 
+    @property
+    def differing(self) -> str:
+        """The output that two variants differ in."""
+        return "Indices" if any(kind.value.startswith("indices-depend") for kind in self.kinds) else "Y"
+
     def returned(self, variant: Variant | None = None) -> dict[str, np.ndarray]:
         """The outputs of a variant in the target's terms; empty if it returned none."""
         result = self.case_run.results.get(variant or self.variant)

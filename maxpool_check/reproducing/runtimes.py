@@ -32,7 +32,7 @@ class ScriptRuntime:
 
     ``release`` is the version under test. ``requires`` are all requirements, none of a user's own kernel; ``interpreter`` is the
     Python that has the runtime if there is no released version to install. ``npm_package`` must be installed beside the
-    script, ``NAME@VERSION``. ``files`` are the names of files that lie beside it, ``kernel`` is the user's own.
+    script, ``NAME@VERSION``. ``files`` lie beside it: the user's own kernel, too.
     """
 
     title: str
@@ -47,8 +47,7 @@ class ScriptRuntime:
     smallest_axes: str = "1"
     takes: tuple[str, ...] = ()
     own_process: bool = False
-    files: tuple[str, ...] = ()
-    kernel: tuple[str, Path] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
     interpreter: str | None = None
     npm_package: str | None = None
 
@@ -56,11 +55,6 @@ class ScriptRuntime:
     def takes_models(self) -> bool:
         """Whether it takes ONNX models, and not X and the arguments of a function."""
         return self.parameters.startswith("model")
-
-    def contents(self) -> dict[str, bytes]:
-        """The files that lie beside the script."""
-        paths = {name: FOLDER / name for name in self.files} | dict([self.kernel] if self.kernel is not None else [])
-        return {name: path.read_bytes() for name, path in paths.items()}
 
 
 @cache
@@ -92,29 +86,47 @@ def runtime_of(
     :class:`CannotWrite`.
     """
     name, target, X = profile.name, profile.description, reproduced.request.X
-    if name.is_released:
-        row = table("runtimes")["runtimes"][RUNTIMES[name.runtime].adapter]
-    elif reproduced.is_graph:
+    if reproduced.is_graph and not name.is_released:
         raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
+    files: dict[str, bytes] = {}
+    kernel: dict[str, Any] = {}
+    is_npm = False
+    if name.is_released:
+        row, is_npm = (
+            table("runtimes")["runtimes"][RUNTIMES[name.runtime].adapter],
+            RUNTIMES[name.runtime].ecosystem == "npm",
+        )
+    elif name.function is not None:
+        row, path, function = (
+            table("runtimes")["kernels"]["function"],
+            Path(name.function[0]).resolve(),
+            name.function[1],
+        )
+        module = path.stem if path.stem.isidentifier() and path.stem != "repro" else "kernel"
+        spec = f", spec={reproduced.request.spec!r}" if profile.takes_spec else ""
+        kernel = {"label": f"{path.name}:{function}", "module": module, "function": function, "spec": spec}
+        files[f"{module}.py"] = path.read_bytes()
     else:
-        row = table("runtimes")["kernels"]["function" if name.function is not None else "program"]
-    kernel, known_of_kernel = _kernel(reproduced, profile)
-    is_taken = parameter.partition("=")[0] in row.get("takes", ())
+        row, program = table("runtimes")["kernels"]["program"], name.program or ()
+        # What names a file is found from any folder.
+        words = [str(Path(word).absolute()) if "/" in word and Path(word).is_file() else word for word in program]
+        kernel = {"label": Path(words[0]).name, "command": words, "spec": reproduced.request.spec}
+    taken = parameter if parameter.partition("=")[0] in row.get("takes", ()) else ""
     known = {
         "target": target, "options": {key: value for key, value in name.options.items() if key != "python"},
         "outputs": outputs, "has_indices": len(outputs) > 1, "is_graph": reproduced.is_graph, "seconds": f"{seconds:g}",
-        "X": X, "axes": max(X.ndim - 2, 0), "ends": reproduced.ends, "kernel": known_of_kernel,
-        "parameter": parameter.partition("=")[0] if is_taken else "",
+        "X": X, "axes": max(X.ndim - 2, 0), "ends": reproduced.ends, "kernel": kernel,
+        "parameter": taken.partition("=")[0],
     }  # fmt: skip
     runtime = _filled(row, known)
-    if is_taken:
-        runtime = replace(runtime, parameters=f"{runtime.parameters}, {parameter}")
+    runtime = replace(
+        runtime, parameters=", ".join(filter(None, (runtime.parameters, taken))), files={**runtime.files, **files}
+    )
     if not name.is_released:
-        return replace(runtime, kernel=kernel)
+        return runtime
     distribution, release = target.distribution, target.version
     if name.tool is not None:
         distribution, _, release = str(target.session_options["runs_on"]).rpartition(" ")
-    is_npm = RUNTIMES[name.runtime].ecosystem == "npm"
     needed = {"numpy": version("numpy") if target.numpy == "-" else target.numpy}
     needed |= {"ml_dtypes": version("ml_dtypes")} if X.dtype.name == "bfloat16" else {}
     needed |= {} if is_npm or release == "-" else {distribution: release}
@@ -155,19 +167,5 @@ def _filled(row: Mapping[str, Any], known: Mapping[str, Any]) -> ScriptRuntime:
     if reason := filled(row.get("cannot", "")):
         raise CannotWrite(f"no script can be written for {reason}")
     known["takes_models"] = filled(row.get("parameters", "model")).startswith("model")
-    return ScriptRuntime(**{key: filled(value) for key, value in row.items() if key != "cannot"})
-
-
-def _kernel(reproduced: Reproduced, profile: TargetProfile) -> tuple[tuple[str, Path] | None, dict[str, Any]]:
-    """The file of a user's own kernel with its name beside the script, and what a row says of the kernel."""
-    name, spec = profile.name, reproduced.request.spec
-    if name.program is not None:
-        # What names a file is found from any folder.
-        words = [str(Path(word).absolute()) if "/" in word and Path(word).is_file() else word for word in name.program]
-        return None, {"label": Path(words[0]).name, "command": words, "spec": spec}
-    if name.function is None:
-        return None, {}
-    path, function = Path(name.function[0]).resolve(), name.function[1]
-    module = path.stem if path.stem.isidentifier() and path.stem != "repro" else "kernel"
-    known = {"label": f"{path.name}:{function}", "module": module, "function": function}
-    return (f"{module}.py", path), {**known, "spec": f", spec={spec!r}" if profile.takes_spec else ""}
+    files = {name: (FOLDER / name).read_bytes() for name in row.get("files", ())}
+    return ScriptRuntime(**{key: filled(value) for key, value in row.items() if key != "cannot"} | {"files": files})

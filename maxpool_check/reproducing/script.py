@@ -30,7 +30,7 @@ MARK = "Written by maxpool-check repro."
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """A script, and what it runs. ``files`` are those that it reads, by name; ``requirements`` are all that it needs."""
+    """A script, and what it runs. ``files`` lie beside it, by name; ``requirements`` are all that it needs."""
 
     text: str
     files: Mapping[str, bytes]
@@ -45,40 +45,45 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
 
     Raises :class:`CannotWrite`.
     """
-    fault, variation, outputs = reproduced.fault, reproduced.variant.variation, reproduced.request.outputs
-    tool, expected, other = runtimes.tool_of(profile), expectation.expected_outputs(reproduced), None
-    parameter = _parameter(reproduced, has_tool=tool is not None)
-    if fault is Fault.INCONSISTENT and variation is None:
-        alone, outputs = (each.outputs for each in reproduced.pair)
-        other = runtimes.runtime_of(reproduced, profile, alone, parameter, seconds)
-    runtime = runtimes.runtime_of(reproduced, profile, outputs, parameter, seconds)
-    python = profile.description.python
-    compares_dtypes = DivergenceKind.DTYPE in reproduced.kinds
-    if compares_dtypes and not reproduced.target.computes:
+    fault, variation, request = reproduced.fault, reproduced.variant.variation, reproduced.request
+    name, is_varied, python = reproduced.differing, fault is Fault.INCONSISTENT, profile.description.python
+    if DivergenceKind.DTYPE in reproduced.kinds and not reproduced.target.computes:
         raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
-    name = expectation.differing_output(reproduced)
-    if fault is Fault.INCONSISTENT and name != "Y" and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
+    if is_varied and name != "Y" and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
         raise CannotWrite(f"no script can be written for Indices that differ {variation.sentence}")
-    is_at_every_level = (
-        parameter == "level" == runtime.parameters.rpartition(" ")[2] and fault is not Fault.INCONSISTENT
+    tool, expected, row = (
+        runtimes.tool_of(profile),
+        expectation.expected_outputs(reproduced),
+        runtimes.variation_of(variation),
     )
-    has_control = _needs_control(reproduced, runtime) and tool is None and not is_at_every_level
-    files = _models(reproduced, has_control=has_control) if runtime.takes_models else {}
+    # The further parameter of `run`: what two executions differ in, or the level of optimization.
+    parameter = f'level="{row["values"][1]}"' if variation in LEVELS else ""
+    if is_varied:
+        parameter = str(row.get("parameter", ""))
+    elif tool is not None:
+        parameter = 'level="ORT_DISABLE_ALL"'
+    elif reproduced.is_graph and fault is not Fault.NOT_REFUSED:
+        parameter = "level"
+    alone, outputs = (each.outputs for each in reproduced.pair) if is_varied else (request.outputs, request.outputs)
+    used = outputs if is_varied and variation is None else request.outputs
+    runtime = runtimes.runtime_of(reproduced, profile, used, parameter, seconds)
+    other = runtimes.runtime_of(reproduced, profile, alone, parameter, seconds) if variation is None else runtime
+    is_at_every_level = not is_varied and runtime.parameters.endswith(", level")
+    files, pair = _models(reproduced, runtime, has_control=tool is None and not is_at_every_level)
     requirements = _requirements(runtime, tool)
     known = {
         "reproduced": reproduced, "fault": fault.name, "runtime": runtime, "tool": tool, "expected": expected,
-        "mark": MARK,
-        "title": textwrap.fill(inert.line(title).replace("\\", "/").replace('"', "'"), 110),
+        "mark": MARK, "title": textwrap.fill(inert.line(title).replace("\\", "/").replace('"', "'"), 110),
         "requirements": requirements, "install": shlex.join(requirements), "seconds": f"{seconds:g}",
         "python": ".".join((platform.python_version() if python == "-" else python).split(".")[:2]),
-        "attributes": pprint.pformat(dict(reproduced.request.attributes), width=104, sort_dicts=False),
-        "other": other if other is not None and other.run != runtime.run else None, "ends": reproduced.ends,
-        "models": [name.removesuffix(".onnx") for name in files], "has_control": has_control,
-        "levels": runtimes.table("runtimes")["levels"] if is_at_every_level else (), "compares_dtypes": compares_dtypes,
+        "attributes": pprint.pformat(dict(request.attributes), width=104, sort_dicts=False),
+        "other": other if other.run != runtime.run else None, "ends": reproduced.ends,
+        "models": [name.removesuffix(".onnx") for name in files if runtime.takes_models], "has_control": "smallest.onnx" in files,
+        "levels": runtimes.table("runtimes")["levels"] if is_at_every_level else (),
+        "compares_dtypes": DivergenceKind.DTYPE in reproduced.kinds,
         "is_listed": expectation.needs_list(reproduced, expected), "is_signed": DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds,
         "refusal": textwrap.wrap(f"The graph must be refused: {' '.join(str(reproduced.oracle).split())}", 114),
-        "variation": variation.name if variation is not None else "outputs", "row": runtimes.variation_of(variation),
-        "pair": _pair(reproduced) if fault is Fault.INCONSISTENT else [],
+        "variation": variation.name if variation is not None else "outputs", "row": row, "pair": pair,
         "at": f"[{reproduced.variant.outputs.index(name)}]" if name in reproduced.variant.outputs else "",
         "reversed": "[..., ::-1]" if reproduced.layout is Layout.CHANNELS_LAST else "[:, ::-1]",
     }  # fmt: skip
@@ -88,47 +93,30 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     data = io.BytesIO()
     arrays: dict[str, Any] = dict(expectation.data_of(reproduced, expected))
     np.savez_compressed(data, **arrays)
-    return Script(text, {**files, "expected.npz": data.getvalue()}, runtime, tool, requirements, expected)
+    files = {name: content for name, content in files.items() if content} | {"expected.npz": data.getvalue()}
+    return Script(text, {**files, **runtime.files}, runtime, tool, requirements, expected)
 
 
-def _parameter(reproduced: Reproduced, *, has_tool: bool) -> str:
-    """The further parameter of ``run``: what two executions differ in, or the level of optimization."""
-    row, fault = runtimes.variation_of(reproduced.variant.variation), reproduced.fault
-    if fault is Fault.INCONSISTENT:
-        return str(row.get("parameter", ""))
-    if has_tool:
-        return 'level="ORT_DISABLE_ALL"'
-    if reproduced.is_graph and fault is not Fault.NOT_REFUSED:
-        return "level"
-    return f'level="{row["values"][1]}"' if reproduced.variant.variation in LEVELS else ""
+def _models(reproduced: Reproduced, runtime: ScriptRuntime, *, has_control: bool) -> tuple[dict[str, bytes], list[str]]:
+    """The models that a script runs, and of two executions whose outputs must be the same, their names in the script.
 
-
-def _needs_control(reproduced: Reproduced, runtime: ScriptRuntime) -> bool:
-    """Whether a refusal tells something only if the runtime executes the smallest MaxPool: one of ONNX, of float32."""
-    if reproduced.fault not in (Fault.REFUSED, Fault.NOT_REFUSED) and not reproduced.refusable:
-        return False
-    if runtime.takes_models:
-        return not reproduced.variant.in_domain
-    return bool(runtime.smallest) and reproduced.request.X.dtype.name != "bfloat16"
-
-
-def _models(reproduced: Reproduced, *, has_control: bool) -> dict[str, bytes]:
-    """The models that the script runs: that of the case, of what it is compared with, and the smallest one."""
-    model = reproduced.request.model
-    files = {"model.onnx": model}
+    Where a refusal tells something only if the runtime executes the smallest MaxPool, one of float32, that is among them; it
+    is empty for a runtime that takes no models.
+    """
+    request = reproduced.request
+    files = {"model.onnx": request.model} if runtime.takes_models else {}
     if reproduced.fault is Fault.INCONSISTENT:
-        others = {reproduced.request_of(each).model for each in reproduced.pair} - {model}
-        return files | dict.fromkeys(["other.onnx"] if others else [], *others)
-    if has_control:
-        opset = next(each.version for each in onnx.load_from_string(model).opset_import if not each.domain)
+        models = [reproduced.request_of(each).model for each in reproduced.pair]
+        others = [each for each in models if each != request.model and runtime.takes_models]
+        files |= {"other.onnx": others[0]} if others else {}
+        return files, ["model" if each == request.model else "other" for each in models]
+    may_refuse = reproduced.fault in (Fault.REFUSED, Fault.NOT_REFUSED) or reproduced.refusable
+    if has_control and may_refuse and runtime.takes_models and not reproduced.variant.in_domain:
+        opset = next(each.version for each in onnx.load_from_string(request.model).opset_import if not each.domain)
         files["smallest.onnx"] = maxpool_model(opset, {"kernel_shape": [1]}, "float32", (1, 1, 1), ("Y",))
-    return files
-
-
-def _pair(reproduced: Reproduced) -> list[str]:
-    """The models that two executions run whose outputs must be the same, by their names in the script."""
-    models = [reproduced.request_of(each).model for each in reproduced.pair]
-    return ["model" if each == reproduced.request.model else "other" for each in models]
+    elif has_control and may_refuse and runtime.smallest and request.X.dtype.name != "bfloat16":
+        files["smallest.onnx"] = b""
+    return files, []
 
 
 def _requirements(runtime: ScriptRuntime, tool: ScriptRuntime | None) -> tuple[str, ...]:

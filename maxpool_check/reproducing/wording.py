@@ -21,19 +21,64 @@ from maxpool_check.specifications import SPECIFICATIONS, specification
 from maxpool_check.specifications.specification import Refused, Specification
 from maxpool_check.targets.name import ToolName
 from maxpool_check.targets.target import TargetProfile
+from maxpool_check.words import shortened
 
-_MOST_CHARACTERS = 70
+_MOST_CHARACTERS = 74
 """The most characters of a runtime's message in a title."""
+
+_FIRST = (KindGroup.EXECUTION, KindGroup.GRAPH, KindGroup.ALL_OUTPUTS, KindGroup.Y_CELLS)
+"""A title names a kind of these groups, in this order, before one of Indices."""
 
 
 def title_of(reproduced: Reproduced, tool: ToolName | None = None) -> str:
     """A title for a defect that has none: operator, condition, effect; ``tool`` is the one that rewrites the model."""
-    effect, operator, condition = _effect(reproduced), operator_of(reproduced), condition_of(reproduced)
-    if tool is not None:
-        return f"{tool.name} changes what {operator} computes: {effect[0].lower()}{effect[1:]}"
-    if reproduced.ends or reproduced.fault in (Fault.NOT_REFUSED, Fault.REFUSED):
-        return f"{operator}{f' ({condition})' if condition else ''} {effect}"
-    return f"{operator}: {effect}"
+    operator, condition, outcome = operator_of(reproduced), condition_of(reproduced), reproduced.outcome
+    instead = "" if isinstance(reproduced.oracle, Oracle) else " instead of being refused"
+    ends = f"{operator} ({condition})" if condition else operator
+    if isinstance(outcome, Crashed):
+        killed = re.match("killed by (SIG[A-Z]+)", outcome.how)
+        effect = f"kills the process with {killed[1]}" if killed else f"ends the process: it {outcome.how}"
+        title = f"{ends} {effect}{instead}"
+    elif isinstance(outcome, TimedOut):
+        title = f"{ends} does not end{instead}"
+    elif reproduced.fault is Fault.NOT_REFUSED:
+        title = f"{ends} is {'executed' if reproduced.target.computes else 'accepted'}{instead}"
+    elif isinstance(outcome, RefusedByTarget):
+        title = f"{ends} is refused: {shortened(outcome.message, _MOST_CHARACTERS, end=False)}"
+    elif reproduced.fault is Fault.INCONSISTENT:
+        variation = reproduced.variant.variation
+        difference = f"differs {variation.sentence}" if variation else "depends on whether Indices are requested"
+        title = f"{operator}: Y {difference}"
+    else:
+        title = f"{operator}: {_wrong_output(reproduced, condition)}"
+    effect = title.removeprefix(operator).lstrip(": ")
+    return title if tool is None else f"{tool.name} changes what {operator} computes: {effect}"
+
+
+def _wrong_output(reproduced: Reproduced, condition: str) -> str:
+    """What is wrong with outputs, with the kind that matters most."""
+    groups = {kind: DESCRIPTIONS[kind].group for kind in reproduced.kinds}
+    kind = min(groups, key=lambda kind: _FIRST.index(groups[kind]) if groups[kind] in _FIRST else len(_FIRST))
+    if isinstance(reproduced.outcome, Inferred):
+        inferred = "; ".join(f"{name} is inferred as {output}" for name, output in reproduced.outcome.outputs.items())
+        return f"{inferred} ({condition})"
+    outputs, wanted = reproduced.returned(), expected_outputs(reproduced)[0]
+    both = [(name, outputs[name], output.reference) for name, output in wanted.items() if name in outputs]
+    if kind is DivergenceKind.DTYPE:
+        return "; ".join(
+            f"{name} is {got.dtype} instead of {right.dtype}" for name, got, right in both if got.dtype != right.dtype
+        )
+    # What follows a colon explains it.
+    sentence = sentence_of(kind, reproduced).partition(": ")[0]
+    for name, got, right in both:
+        if name == "Y" and got.shape != right.shape:
+            sizes = " instead of ".join("x".join(map(str, each.shape)) or "a scalar" for each in (got, right))
+            return (
+                f"Y has the shape {sizes} ({condition})"
+                if kind is DivergenceKind.SHAPE
+                else f"{sentence}; Y is {sizes}"
+            )
+    return sentence if reproduced.is_graph else f"{sentence} ({condition})"
 
 
 def condition_of(reproduced: Reproduced) -> str:
@@ -42,74 +87,27 @@ def condition_of(reproduced: Reproduced) -> str:
     if isinstance(oracle, Refused) and oracle.attribute is not None and oracle.attribute in attributes:
         return f"{oracle.attribute}={attributes[oracle.attribute]!r}"
     # A title need not have those that have the value of most models.
-    usual = {"stride": 1, "dilation": 1, "pad": 0}
-    shown = []
+    shown = [reproduced.case_run.case.entering.dtype.name]
     for name, value in attributes.items():
-        number = next((number for start, number in usual.items() if name.startswith(start)), None)
-        is_usual = isinstance(value, (list, tuple)) and number is not None and bool((np.asarray(value) == number).all())
-        if not is_usual and value not in table("forms")["usual"].get(name, ()):
+        usual = [each for start, each in table("forms")["usual"].items() if name.startswith(start)]
+        if not usual or any(each not in usual[0] for each in np.ravel(value).tolist()):
             shown.append(f"{name}={value!r}")
-    return ", ".join([reproduced.case_run.case.entering.dtype.name, *shown])
+    return ", ".join(shown)
 
 
 def operator_of(reproduced: Reproduced) -> str:
     """The operators of the graph, or the function that a framework has in place of MaxPool."""
     if reproduced.is_graph:
         return " + ".join(reproduced.case_run.case.context.operators)
-    rank = reproduced.request.X.ndim
-    return str(table("forms")["functions"].get(reproduced.target.speaks, "MaxPool")).format(
-        axes=rank - 2, argmax="_with_argmax" if reproduced.variant.has_indices else "",
-        dimensions={3: "1D", 5: "3D"}.get(rank, ""),
-    )  # fmt: skip
+    rank, argmax = reproduced.request.X.ndim, "_with_argmax" if reproduced.variant.has_indices else ""
+    function = str(table("forms")["functions"].get(reproduced.target.speaks, "MaxPool"))
+    return function.format(axes=rank - 2, argmax=argmax, dimensions={3: "1D", 5: "3D"}.get(rank, ""))
 
 
 def sentence_of(kind: DivergenceKind, reproduced: Reproduced) -> str:
     """What a kind says, with the attributes of the case."""
     auto_pad = str(reproduced.case_run.case.attributes.get("auto_pad", "SAME_*"))
     return DESCRIPTIONS[kind].sentence.removesuffix(".").replace("SAME_*", auto_pad)
-
-
-def _effect(reproduced: Reproduced) -> str:
-    outcome = reproduced.outcome
-    instead = "" if isinstance(reproduced.oracle, Oracle) else " instead of being refused"
-    if isinstance(outcome, Crashed):
-        killed = re.fullmatch("killed by (SIG[A-Z]+).*", outcome.how, re.DOTALL)
-        how = f"kills the process with {killed[1]}" if killed else f"ends the process: it {outcome.how}"
-        return f"{how}{instead}"
-    if isinstance(outcome, TimedOut):
-        return f"does not end{instead}"
-    if reproduced.fault is Fault.NOT_REFUSED:
-        return f"is {'executed' if reproduced.target.computes else 'accepted'}{instead}"
-    if isinstance(outcome, RefusedByTarget):
-        message = " ".join(outcome.message.split())
-        if len(message) > _MOST_CHARACTERS:
-            message = message[:_MOST_CHARACTERS].rsplit(" ", 1)[0] + " ..."
-        return f"is refused: {message}"
-    if reproduced.fault is Fault.INCONSISTENT:
-        variation = reproduced.variant.variation
-        return f"Y differs {variation.sentence}" if variation else "Y depends on whether Indices are requested"
-    return _wrong_output(reproduced)
-
-
-def _wrong_output(reproduced: Reproduced) -> str:
-    # The kind to name first is one of all outputs, then of Y, then of Indices.
-    order = (KindGroup.EXECUTION, KindGroup.GRAPH, KindGroup.ALL_OUTPUTS, KindGroup.Y_CELLS)
-    groups = {group: number for number, group in enumerate(order)}
-    kind = min(reproduced.kinds, key=lambda kind: groups.get(DESCRIPTIONS[kind].group, len(order)))
-    if isinstance(reproduced.outcome, Inferred):
-        inferred = "; ".join(f"{name} is inferred as {output}" for name, output in reproduced.outcome.outputs.items())
-        return f"{inferred} ({condition_of(reproduced)})"
-    outputs = reproduced.returned()
-    wanted = {name: output.reference for name, output in expected_outputs(reproduced)[0].items()}
-    if kind is DivergenceKind.DTYPE:
-        dtypes = [(name, tensor.dtype, wanted[name].dtype) for name, tensor in outputs.items() if name in wanted]
-        return "; ".join(f"{name} is {got} instead of {right}" for name, got, right in dtypes if got != right)
-    # What follows a colon explains it.
-    sentence, condition = sentence_of(kind, reproduced).partition(": ")[0], condition_of(reproduced)
-    if {"Y"} <= wanted.keys() & outputs.keys() and wanted["Y"].shape != outputs["Y"].shape:
-        sizes = " instead of ".join("x".join(map(str, each["Y"].shape)) or "a scalar" for each in (outputs, wanted))
-        return f"Y has the shape {sizes} ({condition})" if kind is DivergenceKind.SHAPE else f"{sentence}; Y is {sizes}"
-    return sentence if reproduced.is_graph else f"{sentence} ({condition})"
 
 
 def address(name: str) -> str | None:
@@ -131,8 +129,8 @@ def rule_of(reproduced: Reproduced, profile: TargetProfile) -> tuple[Specificati
     It rests on the project's own, if that is of another family and does; otherwise on that of the case. None: it does not
     decide.
     """
-    case, speaks = reproduced.case_run.case, reproduced.target.speaks
-    document, own = case.specification, SPECIFICATIONS.get(speaks)
+    case = reproduced.case_run.case
+    document, own = case.specification, SPECIFICATIONS.get(reproduced.target.speaks)
     if not profile.name.is_released or (profile.name.takes_models and reproduced.variant.in_domain):
         own = document
     elif profile.name.takes_models:
@@ -153,6 +151,5 @@ def _finds_fault(document: Specification, reproduced: Reproduced) -> bool | None
     if isinstance(outcome, Returned):
         outcome = replace(outcome, outputs=reproduced.returned())
     verdict = judge(oracle, {variant: outcome})[variant].verdict
-    if verdict is Verdict.UNDEFINED or (isinstance(oracle, Refused) and oracle.is_open):
-        return None
-    return verdict is not Verdict.CONFORMS
+    is_open = verdict is Verdict.UNDEFINED or (isinstance(oracle, Refused) and oracle.is_open)
+    return None if is_open else verdict is not Verdict.CONFORMS

@@ -44,8 +44,8 @@ def test_a_wrong_answer_is_drawn_with_both_choices(cli, small, kernel_target):
     assert done.code == 0
     assert "indices: diverges  indices-sentinel, y-lowest-for-neg-inf" in done.out
     assert "=[-inf]" in done.out
-    assert "which is no cell of X  (indices-sentinel)" in done.out
-    assert "Y: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.out
+    assert "(indices-sentinel)" in done.out
+    assert "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.out
 
 
 def test_padding_is_shown_as_outside(cli, small, kernel_target):
@@ -84,17 +84,14 @@ def test_colour_where_it_is_wanted(cli, small, kernel_target):
     assert "\x1b[" not in cli(*arguments).out
 
 
-def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
+def test_a_wrong_shape_is_explained_by_the_axis_that_differs_and_its_formula(cli):
     done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", kernel_named("sizes:ceils_always").target)
     assert done.code == 0
     assert (
         """
-  Shape of Y and Indices:
-    by the document  [1, 1, 2]
-    from the target  [1, 1, 3]
-                            ^
-  axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by ONNX MaxPool-22; the target has 3, as ceil gives
-
+  axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by onnx-22; the target has 3, as ceil gives
+  The result equals a MaxPool with the other ceil_mode in 3 of 3 cells.
+  Y has the shape [1, 1, 3], expected [1, 1, 2]; Indices has the shape [1, 1, 3], expected [1, 1, 2]
   X float32[1, 1, 5]
      1.0   5.0   2.0   4.0   3.0
   Y by the document float32[1, 1, 2]
@@ -110,29 +107,21 @@ def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
     done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", kernel_named("dilations:ignored").target)
     assert (
         """
-  axis D1: ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1) = 3 by ONNX MaxPool-22;
+  axis D1: ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1) = 3 by onnx-22;
            the target has 4, as ceil((7 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) gives (dilation-ignored)
 """
         in done.out
     )
 
 
-def test_several_axes_are_marked_below_the_shapes(cli):
+def test_both_outputs_of_a_wrong_shape_are_written(cli):
     target = kernel_named("axes:strides_exchanged").target
     done = cli("explain", "cases/edge/ceil-mode.yaml:dropped-on-one-axis", "-t", target)
-    assert (
-        """
-    by the document  [1, 1, 1, 2]
-    from the target  [1, 1, 2, 1]
-                            ^  ^
-"""
-        in done.out
-    )
     assert "  Y by the document float32[1, 1, 1, 2]\n     5.0   6.0\n" in done.out
     assert "  Y from the target float32[1, 1, 2, 1]\n     5.0\n     8.0\n" in done.out
 
 
-def test_shapes_of_different_ranks_and_large_tensors_are_not_drawn_cell_by_cell(cli, tmp_path):
+def test_large_tensors_of_a_wrong_shape_are_not_written_cell_by_cell(cli, tmp_path):
     (tmp_path / "kernel.py").write_text("def flat(X, attributes):\n    return X.reshape(-1), X.reshape(-1)\n")
     (tmp_path / "large.yaml").write_text(
         "cases:\n  - id: large\n    input: {dtype: float32, shape: [1, 1, 12, 12], arange: {}}\n"
@@ -140,7 +129,7 @@ def test_shapes_of_different_ranks_and_large_tensors_are_not_drawn_cell_by_cell(
     )
     done = cli("explain", f"{tmp_path / 'large.yaml'}:large", "-t", f"python:{tmp_path / 'kernel.py'}:flat")
     assert done.code == 0
-    assert "    by the document  [1, 1, 11, 11]\n    from the target  [144]\n\n" in done.out
+    assert "Y has the shape [144], expected [1, 1, 11, 11]" in done.out
     assert "X float32[1, 1, 12, 12]: 144 cells are not shown" in done.out
     assert "Y from the target float32[144]: 144 cells are not shown" in done.out
 

@@ -53,6 +53,8 @@ def test_the_neg_inf_of_a_release_and_the_one_that_repaired_it(cli, tmp_path):
     assert lines(folder) <= MOST_LINES
     assert "float64 X[1, 1, 1, 1]" in done.out
     assert "from X[1, 1, 3, 3]" in done.out
+    assert "known as ORT-SEED-KEPT" in done.out
+    assert "; fixed in 1.29.0." in (folder / "ISSUE.md").read_text()
     for words in ("expected Y:\n", "[[[[-inf]]]]", "got Y:\n", "[[[[-1.7976931348623157e+308]]]]", "[[[[-2]]]]"):
         assert words in done.out.replace("\n  ", "\n")
         assert words in (folder / "ISSUE.md").read_text()
