@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from maxpool_check.comparing.acceptance import AcceptedChange, unused
-from maxpool_check.comparing.transitions import BLOCKING, UNOBSERVABLE, Change, Transition, Transitions
+from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
 from maxpool_check.results.record import FAULTS, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
@@ -102,9 +102,20 @@ def _size(transition: Transition) -> tuple[int, str]:
     return transition.execution.size, transition.execution.case
 
 
+class Decision(str, Enum):
+    """The decision of a gate."""
+
+    SAFE = "SAFE"
+    """Nothing observable has changed."""
+    REVIEW = "REVIEW"
+    """A person should review a change: also a fixed defect, for production may rely on it."""
+    BLOCK = "BLOCK"
+    """Something has become worse."""
+
+
 @dataclass(frozen=True)
 class ChangeSummary:
-    """The number of executions by change, every change included, and the observable changes in groups, the worst first.
+    """The number of executions by change, every change included; the observable changes in groups, the worst first; the decision.
 
     ``blocking`` and ``accepted`` count those that block, and those that the user has accepted. ``wrong_in_both`` counts the
     executions that are the same on both targets, and wrong; ``unchanged`` are these in groups. ``used`` are the entries that
@@ -118,6 +129,34 @@ class ChangeSummary:
     groups: Sequence[TransitionGroup]
     unchanged: Sequence[TransitionGroup]
     used: Collection[AcceptedChange]
+
+    @property
+    def compared(self) -> int:
+        """The number of executions on both sides: what only one side executed is no comparison."""
+        return sum(self.counts.values()) - sum(self.counts[change] for change in ONE_SIDED)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision on transitions that were assessed."""
+        is_changed = any(self.counts[change] for change in Change if change not in UNOBSERVABLE)
+        return Decision.BLOCK if self.blocking else Decision.REVIEW if is_changed else Decision.SAFE
+
+    @property
+    def reason(self) -> str:
+        """The numbers of the changes that can be observed, those that block first."""
+        observed = [change for change in Change if self.counts[change] and change not in UNOBSERVABLE]
+        if not observed:
+            return f"no observable change in {plural(self.compared, 'execution')}"
+        parts = []
+        for change in sorted(observed, key=lambda change: not self.blocking.get(change)):
+            count, accepted = self.counts[change], self.accepted.get(change, 0)
+            note = " (accepted)" if accepted == count else f" ({accepted} accepted)" if accepted else ""
+            parts.append(f"{count} {change.value}{note}")
+        total = sum(self.counts.values()) - self.counts[Change.NOT_COMPARED]
+        return f"{', '.join(parts)} of {plural(total, 'execution')}"
+
+    def __str__(self) -> str:
+        return f"{self.decision.value} {self.reason}"
 
 
 def summarize(changes: Iterable[Transition]) -> ChangeSummary:
@@ -152,49 +191,6 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
     return ChangeSummary(all_counts, +blocking, accepted, wrong_in_both, changed, groups[len(changed) :], used)
 
 
-class Decision(str, Enum):
-    """The decision of a gate."""
-
-    SAFE = "SAFE"
-    """Nothing observable has changed."""
-    REVIEW = "REVIEW"
-    """A person should review a change: also a fixed defect, for production may rely on it."""
-    BLOCK = "BLOCK"
-    """Something has become worse."""
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """The decision and its reason; ``compared`` is the number of executions on both sides."""
-
-    decision: Decision
-    compared: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.decision.value} {self.reason}"
-
-
-def decide(summary: ChangeSummary) -> GateResult:
-    """The decision on transitions that were assessed and counted."""
-    counts = summary.counts
-    total = sum(counts.values()) - counts[Change.NOT_COMPARED]
-    # What only one side executed is no comparison.
-    compared = total - counts[Change.MISSING] - counts[Change.ADDED]
-    observed = [change for change in Change if counts[change] and change not in UNOBSERVABLE]
-    # Changes that block come first.
-    observed.sort(key=lambda change: not summary.blocking.get(change))
-    if not observed:
-        return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
-    parts = []
-    for change in observed:
-        accepted = summary.accepted.get(change, 0)
-        note = " (accepted)" if accepted == counts[change] else f" ({accepted} accepted)" if accepted else ""
-        parts.append(f"{counts[change]} {change.value}{note}")
-    decision = Decision.BLOCK if summary.blocking else Decision.REVIEW
-    return GateResult(decision, compared, f"{', '.join(parts)} of {plural(total, 'execution')}")
-
-
 @dataclass(frozen=True)
 class TargetComparison:
     """What has changed from one target to another.
@@ -224,11 +220,6 @@ class TargetComparison:
         return summarize(self.transitions)
 
     @cached_property
-    def gate(self) -> GateResult:
-        """The decision on all transitions, and its reason."""
-        return decide(self.summary)
-
-    @cached_property
     def unused(self) -> list[str]:
         """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
         cases = {each.execution.case for each in self.unassessed} if self.policy.accepted else ()
@@ -246,24 +237,24 @@ class TargetComparison:
     @property
     def decision(self) -> Decision | None:
         """The decision; None if the comparison is incomplete or empty."""
-        return self.gate.decision if self.gate.compared and not self.errors else None
+        return self.summary.decision if self.summary.compared and not self.errors else None
 
     @property
     def exit_code(self) -> ExitCode:
         """The exit code of this comparison alone."""
         if self.errors:
             return ExitCode.INCOMPLETE
-        if not self.gate.compared:
+        if not self.summary.compared:
             return ExitCode.NOTHING_COMPARED
-        return ExitCode.UNEXPECTED if self.gate.decision is Decision.BLOCK else ExitCode.AS_EXPECTED
+        return ExitCode.UNEXPECTED if self.summary.decision is Decision.BLOCK else ExitCode.AS_EXPECTED
 
     def __str__(self) -> str:
         """The decision and its reason, or why there is none."""
         if self.errors:
             return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
-        if not self.gate.compared:
+        if not self.summary.compared:
             return "NOTHING COMPARED no execution was judged on both sides"
-        return f"{self.gate}" + (f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else "")
+        return f"{self.summary}" + (f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else "")
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)
@@ -272,7 +263,7 @@ _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARE
 def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
     """The comparison that decides on all of them: incomplete, then empty, then by the decision."""
     decisions = list(Decision)
-    return max(comparisons, key=lambda each: (_SEVERITY.index(each.exit_code), decisions.index(each.gate.decision)))
+    return max(comparisons, key=lambda each: (_SEVERITY.index(each.exit_code), decisions.index(each.summary.decision)))
 
 
 def compare_targets(

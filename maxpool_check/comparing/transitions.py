@@ -52,6 +52,9 @@ class Change(str, Enum):
 UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
 """The changes that nobody can observe."""
 
+ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
+"""The changes of what was not judged on both targets."""
+
 BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
 """The changes that block by default."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.gate import Decision, GateResult, TargetComparison, compare_targets, decide, summarize
+from maxpool_check.comparing.gate import ChangeSummary, Decision, TargetComparison, compare_targets, summarize
 from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transition
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
@@ -48,7 +48,7 @@ class Upgrade:
     base: str
     head: str
     comparison: TargetComparison
-    nodes: Mapping[str, GateResult]
+    nodes: Mapping[str, ChangeSummary]
     special: Mapping[str, Sequence[Transition]]
     outputs: Sequence[OutputDifference] = ()
 
@@ -63,9 +63,9 @@ class Upgrade:
         """The reason of the decision, in words."""
         nodes = plural(len(self.nodes), "node")
         if self.decision is Decision.SAFE:
-            text = f"no change on finite values, nor on values that flow, in {self.comparison.gate.compared} executions of {nodes}"
+            text = f"no change on finite values, nor on values that flow, in {self.comparison.summary.compared} executions of {nodes}"
         else:
-            text = f"{self.comparison.gate.reason} of {nodes}"
+            text = f"{self.comparison.summary.reason} of {nodes}"
         changed = sum(map(len, self.special.values()))
         return text + (f"; {plural(changed, 'change')} on special values, which --strict counts" if changed else "")
 
@@ -93,7 +93,7 @@ def upgrade(
     for name in nodes:
         changes = [each for each in counted if node_of(each.execution.case) == name]
         if any(each.change is not Change.NOT_COMPARED for each in changes):
-            decisions[name] = decide(summarize(changes))
+            decisions[name] = summarize(changes)
         changes = [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
         if changes:
             special[name] = changes

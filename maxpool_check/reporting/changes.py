@@ -11,7 +11,7 @@ import msgspec
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.gate import TargetComparison, TransitionGroup, worst
-from maxpool_check.comparing.transitions import IMPROVEMENTS, UNOBSERVABLE, Change, Transition
+from maxpool_check.comparing.transitions import IMPROVEMENTS, ONE_SIDED, UNOBSERVABLE, Change, Transition
 from maxpool_check.reporting import blocks, github
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, slug
 from maxpool_check.reporting.drawing import coordinates
@@ -29,7 +29,6 @@ _IN_FULL = 6
 """So many groups of changes are shown in full, and all that block; the others take a row each."""
 _MOST_LINES = 24
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
-_ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
             "new": target_data(comparison.new),
             "decision": comparison.decision,
             "message": str(comparison),
-            "compared": comparison.gate.compared,
+            "compared": comparison.summary.compared,
             "left_out": comparison.left_out,
             "summary": {change.value: count for change, count in comparison.summary.counts.items()},
             "wrong_in_both": comparison.summary.wrong_in_both,
@@ -325,7 +324,7 @@ def _item(case: str, changes: Sequence[Transition], comparison: TargetComparison
     shown.sort(key=lambda each: (not each.blocks, order.index(each.change)))
     blocking, others = ([each for each in shown if each.blocks is blocks] for blocks in (True, False))
     state = "failure" if blocking else "passed"
-    if not blocking and all(each.change in _ONE_SIDED for each in changes):
+    if not blocking and all(each.change in ONE_SIDED for each in changes):
         state = "skipped"
     told = blocking or changes
     return Item(

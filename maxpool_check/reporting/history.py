@@ -172,12 +172,42 @@ class HistoryReport:
         position = executed.index(release)
         return executed[position - 1] if position else None
 
+    @property
+    def result(self) -> blocks.Verdict:
+        """Whether it is complete, and what the newest release shows."""
+        executed = self.executed
+        word, sentence = "COMPLETE", plural(len(executed), "release")
+        if self.exit_code:
+            word, sentence = "INCOMPLETE", f"{len(self.errors)} of {plural(len(self.releases), 'release')} skipped"
+        if executed:
+            defects, kinds = plural(len(executed[-1].defects), "known defect"), plural(len(executed[-1].kinds), "kind")
+            sentence += (
+                f", from {executed[0].version} to {executed[-1].version}: the newest shows {defects} and {kinds}"
+            )
+            sentence += " of divergence"
+        return blocks.Verdict(word, sentence, "bad" if self.exit_code else "known" if self.causes else "good")
+
     def documents(self, form: Form) -> Iterator[Document]:
-        """The report in this form, with fewer and fewer changes, then fewer and fewer releases."""
+        """The report in this form, with fewer and fewer changes of each step, then fewer and fewer releases."""
         every = len(self.executed)
         sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, _NEWEST)]
-        for changes, newest in sizes[-1:] if form is Form.GITHUB else sizes:
-            yield _document(self, form, changes, newest)
+        head: list[Block] = [self.result, *(Paragraph(shortened(error), "problem") for error in self.errors)]
+        for most, newest in sizes[-1:] if form is Form.GITHUB else sizes:
+            shown = self.executed[-newest:] if newest else []
+            steps: list[Block] = []
+            for step in self.steps[-newest:]:
+                groups = step.changes.groups
+                steps.append(blocks.Folded(str(step), [table_of(groups, most)]) if groups else Paragraph(str(step)))
+            changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
+            parts: list[Block] = [*_numbers(self, shown, form), changes]
+            headers = [release.record.header for release in shown if release.record is not None]
+            if headers and form is not Form.TEXT:
+                facts = blocks.Facts(list(environment(headers[-1])))
+                again = [blocks.Command(shlex.join(headers[-1].command), "run the newest again")]
+                made_with: list[Block] = [facts, *(again if headers[-1].command else [])]
+                parts.append(Section("Environment of the newest", made_with, "environment", "Environment"))
+            left_out = f", the newest {len(shown)} of {every} releases" * (len(shown) < every)
+            yield Document("MaxPool history", shortened(f"{self.target}: a history{left_out}"), head, parts)
 
     def checks(self) -> Checks:
         """A suite for each release, a test for each known defect and for kinds that none explains.
@@ -240,65 +270,23 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
     )
 
 
-def _result(report: HistoryReport) -> blocks.Verdict:
-    executed = report.executed
-    word, sentence = "COMPLETE", plural(len(executed), "release")
-    if report.exit_code:
-        word, sentence = "INCOMPLETE", f"{len(report.errors)} of {plural(len(report.releases), 'release')} skipped"
-    if executed:
-        defects, kinds = plural(len(executed[-1].defects), "known defect"), plural(len(executed[-1].kinds), "kind")
-        sentence += f", from {executed[0].version} to {executed[-1].version}: the newest shows {defects} and {kinds}"
-        sentence += " of divergence"
-    return blocks.Verdict(word, sentence, "bad" if report.exit_code else "known" if report.causes else "good")
-
-
-def _document(report: HistoryReport, form: Form, most: int, newest: int) -> Document:
-    """The report with so many groups of changes of each step, and the newest releases."""
-    shown = report.executed[-newest:] if newest else []
-    headers = [release.record.header for release in shown if release.record is not None]
-    head: list[Block] = [_result(report), *(Paragraph(shortened(error), "problem") for error in report.errors)]
-    steps: list[Block] = [_step(step, most) for step in report.steps[-newest:]]
-    changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
-    parts: list[Block] = [*_numbers(report, shown, form), changes]
-    if headers and form is not Form.TEXT:
-        facts: list[Block] = [blocks.Facts(list(environment(headers[-1])))]
-        if headers[-1].command:
-            facts.append(blocks.Command(shlex.join(headers[-1].command), "run the newest again"))
-        parts.append(Section("Environment of the newest", facts, "environment", "Environment"))
-    left_out = f", the newest {len(shown)} of {len(report.executed)} releases" * (len(shown) < len(report.executed))
-    return Document("MaxPool history", shortened(f"{report.target}: a history{left_out}"), head, parts)
-
-
 def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:
     """The known defects, the kinds and the verdicts, each with its numbers by release; a page says beside them what they are."""
     kinds = sorted({kind for release in releases for kind in release.kinds})
-    parts: list[tuple[str, dict[str, str], list[Counter[Any]]]] = [
-        (
-            "Known defects, in numbers of cases",
-            {name: report.title(name) for name in report.defects},
-            [each.defects for each in releases],
-        ),
-        (
-            "Kinds of divergence, in numbers of cases",
-            {kind: sentence(kind) for kind in kinds},
-            [each.kinds for each in releases],
-        ),
-        ("Verdicts, in numbers of executions", dict.fromkeys(Verdict, ""), [each.verdicts for each in releases]),
-    ]
-    for unit, (title, texts, counters) in zip(("defect", "kind", "verdict"), parts, strict=True):
+    parts: dict[str, tuple[str, dict[str, str]]] = {
+        "defects": ("Known defects, in numbers of cases", {name: report.title(name) for name in report.defects}),
+        "kinds": ("Kinds of divergence, in numbers of cases", {kind: sentence(kind) for kind in kinds}),
+        "verdicts": ("Verdicts, in numbers of executions", dict.fromkeys(Verdict, "")),
+    }
+    versions = [release.version for release in releases]
+    for unit, (title, texts) in parts.items():
+        counters: list[Counter[Any]] = [getattr(release, unit) for release in releases]
         rows = [(str(name), text, [counter[name] for counter in counters]) for name, text in texts.items()]
         rows = [row for row in rows if any(row[2])]
+        matrix = blocks.Matrix(unit.removesuffix("s"), versions, rows, f"{unit.capitalize()} by release")
         about: list[Inline] = [[Span(name, code=True), f": {text}"] for name, text, _ in rows if text]
         words = [blocks.Bullets(about)] if about and form is Form.MARKDOWN else []
-        name = f"{unit.capitalize()}s"
-        matrix = blocks.Matrix(unit, [release.version for release in releases], rows, f"{name} by release")
-        yield Section(title, [matrix, *words], name.lower(), name)
-
-
-def _step(step: Step, most: int) -> Block:
-    """The groups of changes of a step, so many of them."""
-    groups = step.changes.groups
-    return blocks.Folded(str(step), [table_of(groups, most)]) if groups else Paragraph(str(step))
+        yield Section(title, [matrix, *words], unit, unit.capitalize())
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxpool_check.comparing.gate import Decision, GatePolicy, decide, summarize
+from maxpool_check.comparing.gate import Decision, GatePolicy, summarize
 from maxpool_check.comparing.transitions import Change, Incomparable, Transitions, change, paired
 from maxpool_check.results.outputs import packed
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
@@ -248,7 +248,7 @@ def test_the_decision_of_a_gate(pairs, line):
 
 
 def decided(changes, policy=None):
-    return decide(summarize(map((policy or GatePolicy()).assessed, changes)))
+    return summarize(map((policy or GatePolicy()).assessed, changes))
 
 
 def renamed(original, number):

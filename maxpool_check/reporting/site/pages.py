@@ -12,7 +12,7 @@ from maxpool_check.reporting.blocks import Matrix, slug
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.finding_view import Detail, FindingView
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.matrix import FAULTS, cell
+from maxpool_check.reporting.matrix import cell
 from maxpool_check.reporting.site.collected import ByRun, Collected, History, Run, release_of
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural, some
@@ -65,15 +65,14 @@ class Page:
 
 def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
     """All pages but those of runs, which are whole reports."""
-    by_runtime = {each.runtime: each for each in histories}
-    charts = {name: _chart(name, runs, by_runtime.get(name)) for name, runs in collected.runtimes.items()}
+    charts = {each.runtime: _trend(each) for each in histories if each.runtime in collected.runtimes}
     defects = [(each.severity, name, each.title, collected.defects[name]) for name, each in collected.entries.items()]
     ranks = [severity.value for severity in Severity]
     defects.sort(key=lambda each: (ranks.index(each[0]) if each[0] else 0, each[1]))
     rows = [(*about, ", ".join(some([release_of(run.target) for run in by], 6))) for *about, by in defects]
     yield Page("index.html", "index", "MaxPool conformance", {"charts": charts, "defects": rows}, json="index.json")
     for name, runs in collected.runtimes.items():
-        yield Page(address("runtimes", name), "runtime", name, {"runs": runs, "chart": charts[name]})
+        yield Page(address("runtimes", name), "runtime", name, {"runs": runs, "chart": charts.get(name)})
     yield from (_defect(collected, name, shown) for name, shown in collected.defects.items())
     lists: dict[str, list[tuple[str, str, int]]] = {"kinds": [], "clauses": [], "cases": []}
     for kind, description in DESCRIPTIONS.items():
@@ -169,25 +168,13 @@ def _conforming(executions: Sequence[Execution]) -> int:
     return sum(each.verdict is Verdict.CONFORMS for each in executions)
 
 
-def _chart(runtime: str, runs: Sequence[Run], history: History | None) -> Matrix | None:
-    """The executions that do not conform, by release: of a history, or of those runs that executed the same cases.
-
-    None of fewer than two releases, and where a release was run in several ways.
-    """
-    label = f"Executions that do not conform, by release of {runtime}"
-    if history is not None:
-        labels, numbers = list(history.verdicts), list(history.verdicts.values())
-        series = {
-            word: [sum(each.get(name, 0) for name in names) for each in numbers] for word, names in _SERIES.items()
-        }
-    else:
-        digest = Counter(run.report.record.header.cases_sha256 for run in runs).most_common(1)[0][0]
-        alike = [run for run in runs if run.report.record.header.cases_sha256 == digest]
-        labels = [run.target.version for run in alike]
-        if len(labels) < 2 or len(set(labels)) < len(labels):
-            return None
-        series = {word: [run.total[word] for run in alike] for word in FAULTS.values()}
-    return Matrix("executions", labels, [(word, "", values) for word, values in series.items() if any(values)], label)
+def _trend(history: History) -> Matrix:
+    """The executions that do not conform, by release."""
+    numbers = list(history.verdicts.values())
+    series = {word: [sum(each.get(name, 0) for name in names) for each in numbers] for word, names in _SERIES.items()}
+    label = f"Executions that do not conform, by release of {history.runtime}"
+    rows = [(word, "", values) for word, values in series.items() if any(values)]
+    return Matrix("executions", list(history.verdicts), rows, label)
 
 
 def data(collected: Collected) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,7 +6,6 @@ from typing import Protocol, TextIO
 
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.writers import html, markdown, terminal
-from maxpool_check.words import shortened
 
 LARGEST = 40_000
 """The characters of a report in Markdown, which shows less rather than become longer."""
@@ -19,10 +18,6 @@ class Form(Enum):
     MARKDOWN = "markdown"
     GITHUB = "github"
     HTML = "html"
-
-    def cut(self, text: str) -> str:
-        """Foreign text for one line, of which Markdown shows a part."""
-        return shortened(text) if self in (Form.MARKDOWN, Form.GITHUB) else text
 
 
 class Report(Protocol):
