@@ -71,7 +71,7 @@ class RunView:
         self._documents: dict[tuple[str, str], Counter[Verdict]] = defaultdict(Counter)
         self._conforming: dict[tuple[str, str], Names] = defaultdict(Names)
         self._reasons: dict[tuple[str, str, str], Names] = defaultdict(Names)
-        self._errors: dict[tuple[str, str], list[Execution]] = defaultdict(list)
+        self._failed: dict[tuple[str, str], Execution] = {}
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
@@ -85,8 +85,8 @@ class RunView:
         for each in executions:
             self._documents[each.target, each.spec][each.verdict] += 1
             if each.verdict is Verdict.ERROR:
-                self._errors[each.target, each.message].append(each)
-            elif each.verdict not in COMPARED:
+                self._failed.setdefault((each.target, each.message), each)
+            if each.verdict not in COMPARED:
                 self._reason(each, each.verdict.value).add(each.case)
         compared = {each.verdict for each in executions if each.verdict in COMPARED}
         if compared == {Verdict.CONFORMS}:
@@ -181,7 +181,6 @@ class RunView:
             )
         left = dict.fromkeys(self.targets, _IN_FULL.get(self.detail, 0))
         for name, findings in parts.items():
-            heading, short, about, none = _texts()["faults"][name]
             in_full = []
             for finding in findings:
                 fits = left[finding.target] > 0 and (finding.is_unexpected or not self.is_terminal)
@@ -190,9 +189,7 @@ class RunView:
                     in_full.append(finding)
             drawn = self.drawn(in_full)
             table = self.overview(findings, drawn) if len(drawn) < len(findings) or not self.is_terminal else []
-            if findings or not self.is_terminal:
-                content = [*self.about(about if findings else none), *(table if findings else []), *drawn]
-                yield Section(f"{heading} {', '.join(self.targets)}", content, name, short, len(findings))
+            yield from self.part(name, [*table, *drawn] if findings else [], len(findings))
 
     def reasons(self) -> list[Block]:
         """Why executions were refused, not executed or not judged, the most frequent reason first."""
@@ -229,22 +226,17 @@ class RunView:
         right = frozenset(number - first for number in numbers)
         return Table(["target", *headings][first:], [row[first:] for row in rows], right, label=label)
 
-    def errors(self) -> list[Block]:
-        """The executions that failed in a way that says nothing about the target, the first with their tracebacks."""
-        every, result = list(self._errors.values()), list[Block]()
-        for first, *others in every if self.detail.is_page else every[:3]:
-            message, *more = first.message.splitlines() or [""]
-            text = f"  {first.case} ({first.variant}) on {first.target}: {message}"
-            text += f" ({len(others) + 1} executions)" if others else ""
-            result.append(Paragraph([Span("ERROR", strong=True, tone="bad"), text]))
-            lines = [*more, *first.traceback.splitlines()]
-            result += [blocks.Lines(lines, "Traceback")] if lines else []
-        if result:
-            result.append(Paragraph(f"{plural(sum(map(len, every)), 'execution')} failed in total"))
+    def tracebacks(self) -> list[Block]:
+        """More on the first executions that failed in a way that says nothing about the target."""
+        result: list[Block] = []
+        for first in list(self._failed.values())[:3]:
+            lines = [*first.message.splitlines(), *first.traceback.splitlines()]
+            about = f"{first.case} ({first.variant}) on {first.target}:"
+            result += [Paragraph(about), blocks.Lines(lines, "Traceback")] if len(lines) > 1 else []
         return result
 
     def open_points(self) -> list[Block]:
-        """How the targets interpret what documents leave open; on a terminal, in models that need no translation."""
+        """How the targets interpret what documents leave open, on a terminal without translated models; how results were judged."""
         rows: list[list[Inline]] = []
         for each in interpretations(self.record):
             model = "translated" if each.translated else "direct"
@@ -252,7 +244,8 @@ class RunView:
             if not (each.translated and self.is_terminal):
                 rows.append([code(each.target), code(each.point), *cells])
         headings = ["point", "variant", "interpretation", "model", "executions"]
-        return [self._by_target(headings, rows, 5, "Open points")] if rows else []
+        table = [self._by_target(headings, rows, 5, "Open points")] if rows else []
+        return table if self.is_terminal else [*table, Facts(self.policies())]
 
     def conforming(self) -> list[Block]:
         """The cases that conform, by target and document."""
@@ -260,16 +253,19 @@ class RunView:
         for (target, spec), names in self._conforming.items():
             words = f" on {target}: {plural(names.count, 'case conforms', 'cases conform')} in every variant"
             folds.append(Folded([Span(spec, strong=True), words], [names], "conforming"))
-        return folds or [Paragraph("No case conforms in every variant.")]
+        return folds
 
     def policies(self) -> list[tuple[str, Inline]]:
         """The interpretations by which results were judged, by document."""
         texts = [(specs, ", ".join(map(" ".join, policies.items()))) for specs, policies in profiles(self.record)]
         return [(", ".join(specs), text or "nothing left open") for specs, text in texts]
 
-    def about(self, text: str) -> list[Block]:
-        """What a part of the report is about, which one who works on a terminal knows."""
-        return [] if self.is_terminal else [Paragraph(text)]
+    def part(self, name: str, content: Sequence[Block], number: int | None = None) -> list[Section]:
+        """A part of the report; a terminal has it only if there is something, and does not say what it is about."""
+        title, short, about, none = _texts()["parts"][name]
+        if self.is_terminal:
+            return [Section(title, content)] if content else []
+        return [Section(title, [Paragraph(about if content else none), *content], name, short, number)]
 
     def facts(self) -> list[Block]:
         """What the result means, and what was tested."""
@@ -283,18 +279,15 @@ class RunView:
         if (corpus := header.corpus) is not None:
             facts.append(("Corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"))
         facts += [("Tested", report.tested), *([] if self.is_terminal else [("Date", header.started[:10])])]
-        return [*self.about(outcome), Facts(facts)]
+        return [Facts(facts)] if self.is_terminal else [Paragraph(outcome), Facts(facts)]
 
     def summary(self) -> list[Block]:
         """The numbers, and what the words mean."""
         severities = [(severity.value, severity.meaning) for severity in self.report.severities]
         words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
         balance = _texts()["balance" if severities else "nothing_wrong"]
-        return [
-            *self.numbers(),
-            *self.about(f"{self.report.balance}. {balance}"),
-            *([words] if self.detail.is_page else []),
-        ]
+        about = [] if self.is_terminal else [Paragraph(f"{self.report.balance}. {balance}")]
+        return [*self.numbers(), *about, *([words] if self.detail.is_page else [])]
 
     def setting(self) -> list[Block]:
         """What the run was made with; on a page, its command line, too."""
@@ -306,35 +299,17 @@ class RunView:
 
 def document(report: RunReport, detail: Detail, pages: Callable[[str, str], str] | None = None) -> Document:
     """The report of a run in a detail; ``pages`` as of :class:`RunView`. A terminal has what is wrong alone, unless all is asked for."""
-    view, texts = RunView(report, detail, pages), _texts()
+    view = RunView(report, detail, pages)
     results, problems = view.verdicts()
-    not_compared, open_points = view.reasons(), view.open_points()
-    errors = [blocks.Heading(3, texts["errors"]), *errors] if (errors := view.errors()) else []
     content: list[Block] = [
         Section("" if view.is_terminal else "Summary by severity", view.summary(), "summary", "Summary"),
         *(filters([view.view_of(finding) for finding in report.findings]) if detail.is_page else []),
         *view.faults(),
+        *view.part("not-tested", [*view.reasons(), *view.tracebacks()]),
+        *view.part("open-points", view.open_points()),
+        *(view.part("conforming", view.conforming()) if detail.is_page else []),
+        *(view.part("environment", view.setting()) if view.everything or not view.is_terminal else []),
     ]
-    if not_compared or errors or not view.is_terminal:
-        none = [] if not_compared else [Paragraph("Every case was executed and compared with its document.")]
-        not_compared = [*view.about(texts["setting"]), *none, *not_compared, *errors]
-        content.append(
-            Section("Refused, not executed or not judged, by reason", not_compared, "not-tested", "Not compared")
-        )
-    if open_points or not view.is_terminal:
-        judged = [] if view.is_terminal else [Paragraph(texts["judged"]), Facts(view.policies())]
-        content.append(
-            Section(
-                texts["points"],
-                [*view.about(texts["open_points"]), *open_points, *judged],
-                "open-points",
-                "Open points",
-            )
-        )
-    if detail.is_page:
-        content.append(Section("Conforming", view.conforming(), "conforming"))
-    if not view.is_terminal or report.verbose:
-        content.append(Section("Environment, digests, command line", view.setting(), "environment", "Environment"))
     title, is_above = ", ".join(view.targets), not view.is_terminal
     title = title if detail.is_page else f"MaxPool on {shortened(title, 300)}"
     head = [*results, *view.facts(), *(problems if is_above else [])]

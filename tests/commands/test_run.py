@@ -334,7 +334,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, kernel_ta
     done = cli(*arguments, *reports, "-o", tmp_path / "record.jsonl")
     assert done.code == 0, done.out
     assert "CONFORMS  0 unexpected; 1 inconsistency in 1 defect; 3 of 4 compared executions conform" in done.out
-    assert "Inconsistencies of" in done.out
+    assert "\nInconsistencies\n" in done.out
     document = json.loads(files["json"].read_text())
     assert document["summary"]["inconsistent"] == 1
     (result,) = [each for each in document["results"] if each["verdict"] == "inconsistent"]
@@ -346,7 +346,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, kernel_ta
     (finding,) = json.loads(files["sarif"].read_text())["runs"][0]["results"]
     assert (finding["level"], finding["properties"]["verdict"]) == ("warning", "inconsistent")
     assert "indices-depend-on-channels" in files["github"].read_text()
-    assert "## Inconsistencies of" in files["markdown"].read_text()
+    assert "## Inconsistencies\n" in files["markdown"].read_text()
 
     strict = cli(*arguments, "--strict")
     assert (strict.code, "1 inconsistency in 1 defect" in " ".join(strict.out.split())) == (1, True)
