@@ -21,7 +21,7 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.run_view import MOST_BYTES, write_markdown
+from maxpool_check.reporting.writers import LARGEST, write_markdown
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.specification import Refused
 from tests import report_contexts, report_pages, report_shapes
@@ -155,7 +155,7 @@ def test_the_command_makes_the_report_of_a_record(cli):
 @pytest.mark.parametrize("path", RECORDS, ids=report_name)
 def test_a_report_is_short_and_says_what_it_leaves_out(path):
     page = path.with_name(f"{report_name(path)}.md").read_text()
-    assert len(page.encode()) <= MOST_BYTES * len(record_at(path).header.targets)
+    assert len(page.encode()) <= LARGEST * len(record_at(path).header.targets)
     assert max(map(len, page.splitlines())) <= LONGEST_LINE
     defects = {execution.known for execution in record_at(path).executions if execution.known is not None}
     assert {name for name in defects if f"`{name}`" not in page} == set()

@@ -42,9 +42,9 @@ def _written_by(place: str) -> Callable[[Any, TextIO], None]:
     return lambda report, file: imported(place)(report, file)
 
 
-def formats(json: str, view: str = "writers", github: str = "writers:write_github") -> Formats:
-    """The formats of a kind of report; ``view`` is the module that writes those for reading."""
-    readable = {name: f"{view}:write_{name}" for name in ("text", "markdown", "html")}
+def formats(json: str, github: str = "writers:write_github") -> Formats:
+    """The formats of a kind of report."""
+    readable = {name: f"writers:write_{name}" for name in ("text", "markdown", "html")}
     others = {"json": json, "junit": "junit:write", "github": github, "sarif": "sarif:write"}
     return {name: _written_by(f"reporting.{place}") for name, place in {**readable, **others}.items()}
 

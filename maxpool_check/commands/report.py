@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.results.record import Record
 
-FORMATS = options.formats("json:write", "run_view", "github:write")
+FORMATS = options.formats("json:write", github="github:write")
 """The formats of the report of a run."""
 
 ONE_RECORD = ("html", "json", "junit", "sarif")
@@ -76,7 +76,7 @@ def command(
                 code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
                 file.write("\n" if number else "")
                 colored = path == STDOUT and options.colored()
-                FORMATS[kind](RunReport(record, code, options.width(), colored, cases=cases), file)
+                FORMATS[kind](RunReport(record, code, options.width(), colored, cases, cases), file)
     for source, record in zip(records, stored, strict=True) if collected is not None else ():
         _print_difference(source, record, collected.cases if collected else ())
     if any(record.mistakes for record in stored):

@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from urllib.parse import quote
 
 from maxpool_check.judging.defects import Severity
@@ -14,6 +13,7 @@ from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.reruns import commands
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, RunHeader
 from maxpool_check.words import plural, shortened
 
@@ -28,25 +28,11 @@ _MOST_LINES = 24
 _LONGEST = 300
 
 
-class Detail(Enum):
-    """How much is shown of a finding."""
-
-    TERMINAL = 1
-    """What is wrong, the example, and the command that executes it."""
-    MARKDOWN = 2
-    """The same."""
-    PAGE = 3
-    """Everything: each variant of the example, the rules, and a row for each case."""
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is for HTML."""
-        return self is Detail.PAGE
-
-
 @dataclass(frozen=True)
 class FindingView:
     """A finding of the run with this header, and how to show it; with ``everything``, nothing is shortened.
+
+    A page shows each variant of the example, the rules, and a row for each case; other forms the example and a command that runs it.
 
     ``label`` stands for its status, ``notes`` are more to know of it. On a site, ``pages`` gives the address
     of a page by its folder and name.
@@ -54,7 +40,7 @@ class FindingView:
 
     finding: Finding
     header: RunHeader
-    detail: Detail
+    form: Form
     everything: bool = False
     label: str = ""
     notes: Sequence[Inline] = ()
@@ -140,7 +126,7 @@ class FindingView:
             notes.append(f"Executions: {', '.join(f'{number} {variant}' for variant, number in variants.items())}.")
         if defect is not None and self.pages is not None:
             notes.append(Span("The page of this defect", href=self.pages("defects", defect.id)))
-        if self.detail.is_page:
+        if self.form.is_page:
             notes.append(f"Versions that show it: {self._versions}.")
         yield from map(Paragraph, [*notes, *self.notes])
 
@@ -152,8 +138,8 @@ class FindingView:
         for each in self.finding.executions:
             if each.case == example.case:
                 alike[each.verdict, each.kinds, each.cells, each.cells or each.message].append(each)
-        most = None if self.everything or self.detail.is_page else _MOST_LINES
-        for number, executions in enumerate(list(alike.values())[: None if self.detail.is_page else 1]):
+        most = None if self.everything or self.form.is_page else _MOST_LINES
+        for number, executions in enumerate(list(alike.values())[: None if self.form.is_page else 1]):
             variants = Span(", ".join(each.variant for each in executions), strong=True)
             kinds = f" ({', '.join(executions[0].kinds)})" if executions[0].kinds else ""
             about: list[str | Span] = [variants, f": {executions[0].verdict.value}{kinds}"]
@@ -163,7 +149,7 @@ class FindingView:
         """The rules and clauses, and what is wrong with the document."""
         by_case = {execution.case: execution.clauses for execution in self.finding.executions}
         clauses = Counter(clause for named in by_case.values() for clause in named).most_common()
-        if self.detail.is_page:
+        if self.form.is_page:
             text: list[str | Span] = ["Its cases are about: " if clauses else "Its cases name no clause."]
             for number, (clause, count) in enumerate(clauses):
                 place = f"#clause={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
@@ -175,12 +161,12 @@ class FindingView:
 
     def _repeat(self) -> Iterator[Block]:
         every = [blocks.Command(text, about) for about, text in commands(self.finding.smallest, self.header)]
-        yield from every if self.detail.is_page else every[:1]
+        yield from every if self.form.is_page else every[:1]
 
     def _cases(self) -> Iterator[Block]:
         cases = self.finding.cases
         words = plural(len(cases), "case")
-        if self.detail.is_page:
+        if self.form.is_page:
             rest = [Paragraph(f"{len(cases) - MOST_ROWS} more; the record has all of them.")] * (len(cases) > MOST_ROWS)
             yield blocks.Folded(words, [self._rows(), *rest], "cases")
         elif self.everything:
@@ -206,7 +192,7 @@ class FindingView:
         return blocks.Table(headings, rows, label=f"Cases of {self.name}", name="rows", data=data)
 
     def _cut(self, text: str) -> str:
-        is_whole = self.everything or self.detail.is_page
+        is_whole = self.everything or self.form.is_page
         return " ".join(text.split()) if is_whole else shortened(text, _LONGEST, end=False)
 
 

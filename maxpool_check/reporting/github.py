@@ -7,10 +7,9 @@ from typing import TextIO
 from maxpool_check import inert
 from maxpool_check.reporting.blocks import Document, Folded, Paragraph
 from maxpool_check.reporting.executions import details
-from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import RunView
-from maxpool_check.reporting.writers import markdown
+from maxpool_check.reporting.writers import Form, markdown
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural
 
@@ -64,7 +63,7 @@ def workflow_commands(record: Record) -> list[str]:
 
 def write(report: RunReport, file: TextIO) -> None:
     """Write the summary of a run: its result, its numbers, every unexpected finding with its example, and a row for each other."""
-    view = RunView(report, Detail.MARKDOWN)
+    view = RunView(report, Form.GITHUB)
     results, problems = view.verdicts()
     others = [finding for finding in report.findings if finding not in report.unexpected]
     rows = [Folded("Known defects, and inconsistent results", view.overview(others)[:1])] if others else []

@@ -13,7 +13,7 @@ from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.finding_view import Detail, FindingView, filters
+from maxpool_check.reporting.finding_view import FindingView, filters
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, state_of
 from maxpool_check.reporting.provenance import environment
@@ -38,13 +38,13 @@ _TONES = {
 
 def document(report: ModelReport, form: Form) -> Document:
     """The report of models; on a terminal and for GitHub without what a reader asks for who wants to know more."""
-    detail = {Form.HTML: Detail.PAGE, Form.MARKDOWN: Detail.MARKDOWN}.get(form, Detail.TERMINAL)
-    return _View(report, detail, detail is Detail.TERMINAL and not (report.verbose and form is Form.TEXT)).document
+    is_short = form in (Form.TEXT, Form.GITHUB) and not (report.verbose and form is Form.TEXT)
+    return _View(report, form, is_short).document
 
 
 class _View:
-    def __init__(self, report: ModelReport, detail: Detail, is_brief: bool) -> None:
-        self.report, self.detail, self.is_brief = report, detail, is_brief
+    def __init__(self, report: ModelReport, form: Form, is_brief: bool) -> None:
+        self.report, self.form, self.is_brief = report, form, is_brief
         several = len(report.models) > 1
         self.names = {
             name: f"{model.model.name}:{each.node.name}" if several else each.node.name
@@ -77,7 +77,7 @@ class _View:
             *self._profile(),
             *self._upgrade(),
         ]
-        if self.detail.is_page:
+        if self.form.is_page:
             compared = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
             facts += [("with", compared), ("date", header.started[:10])]
             again = blocks.Command(shlex.join(header.command), "The command line of this run")
@@ -124,7 +124,7 @@ class _View:
 
     def _wrong(self) -> Iterator[Block]:
         """What fails, then what special values alone show, then what the user accepts."""
-        run, upgrade, is_page = self.report.run, self.report.upgrade, self.detail.is_page
+        run, upgrade, is_page = self.report.run, self.report.upgrade, self.form.is_page
         # Of an upgrade, the changes say what the base does.
         heads = self.report.targets if upgrade is None or is_page else [upgrade.head]
         accepted = [each for each in run.findings if each.is_expected and is_page]
@@ -153,8 +153,8 @@ class _View:
         right -= levels
         known = self.report.test.versions.get(finding.defect.id, "") if finding.defect is not None else ""
         notes = [known, _seen(finding), f"Right with optimization {', '.join(sorted(right))}." if right else ""]
-        shown = finding if self.detail.is_page else replace(finding, executions=_in_place_first(finding))
-        return FindingView(shown, self.report.record.header, self.detail, label=label, notes=list(filter(None, notes)))
+        shown = finding if self.form.is_page else replace(finding, executions=_in_place_first(finding))
+        return FindingView(shown, self.report.record.header, self.form, label=label, notes=list(filter(None, notes)))
 
     def _block(self, view: FindingView, in_full: bool) -> Block:
         """A finding with the nodes that show it, or its title alone."""

@@ -1,14 +1,16 @@
 """A record and how every report shows it: its findings, its numbers by group and severity, its result in words."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar
 
 from maxpool_check.judging.defects import Severity
+from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.findings import Finding, findings
 from maxpool_check.reporting.items import Checks, of_run
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.words import plural
 
@@ -119,6 +121,12 @@ class RunReport:
     def checks(self) -> Checks:
         """The report for CI systems."""
         return of_run(self)
+
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The report in this form."""
+        from maxpool_check.reporting.run_view import document
+
+        yield document(self, form)
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import groupby
-from typing import Any, TextIO
+from typing import Any
 
 import yaml
 
@@ -27,17 +27,14 @@ from maxpool_check.reporting.blocks import (
     Table,
     code,
 )
-from maxpool_check.reporting.finding_view import Detail, FindingView, filters
+from maxpool_check.reporting.finding_view import FindingView, filters
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.provenance import environment, interpretations, profiles
 from maxpool_check.reporting.reruns import next_step
 from maxpool_check.reporting.run_report import ResultGroup, RunLabel, RunReport, group_of
-from maxpool_check.reporting.writers import html, markdown, terminal
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural, shortened
-
-MOST_BYTES = 40_000
-"""The size of a report in Markdown for each target, unless everything is asked for."""
 
 MOST_REASONS = 12
 """A table has a row for each of so many reasons for each target; the rarer ones are counted together."""
@@ -45,7 +42,7 @@ MOST_REASONS = 12
 EVERYTHING = "maxpool-check report RECORD --report markdown --cases"
 """The command that draws an example of everything, and lists all cases."""
 
-_IN_FULL = {Detail.TERMINAL: 4, Detail.MARKDOWN: 6}  # Findings of each target; the others take a line each.
+_IN_FULL = {Form.TEXT: 4, Form.MARKDOWN: 6}  # Findings of each target; the others take a line each.
 _MOST_ROWS = 60  # Of a table of findings; a target that is wrong in more ways is wrong altogether.
 _WIDTH = 120  # Messages that begin alike are one reason.
 
@@ -58,15 +55,15 @@ def _texts() -> Mapping[str, Any]:
 
 
 class RunView:
-    """What a report of a run shows, computed in one pass over its executions; ``detail`` is how much.
+    """What a report of a run shows, computed in one pass over its executions; in a form.
 
     On a site, ``pages`` gives the address of a page by its folder and name.
     """
 
-    def __init__(self, report: RunReport, detail: Detail, pages: Callable[[str, str], str] | None = None) -> None:
-        self.report, self.record, self.detail, self.pages = report, report.record, detail, pages
-        self.is_terminal = detail is Detail.TERMINAL
-        self.everything = report.cases or detail.is_page or (self.is_terminal and report.verbose)
+    def __init__(self, report: RunReport, form: Form, pages: Callable[[str, str], str] | None = None) -> None:
+        self.report, self.record, self.form, self.pages = report, report.record, form, pages
+        self.is_terminal = form is Form.TEXT
+        self.everything = report.cases or form.is_page or (self.is_terminal and report.verbose)
         self.targets = [target.name for target in self.record.header.targets]
         self._documents: dict[tuple[str, str], Counter[Verdict]] = defaultdict(Counter)
         self._conforming: dict[tuple[str, str], Names] = defaultdict(Names)
@@ -75,10 +72,10 @@ class RunView:
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
-        for finding in report.findings:
-            for each in finding.executions if finding.defect is None else ():
-                if (group := group_of(each, finding)) in (ResultGroup.REFUSAL, ResultGroup.LIMIT):
-                    self._reason(each, group.value).add(each.case)
+        new = [(each, group_of(each, of)) for of in report.findings if of.defect is None for each in of.executions]
+        for each, group in sorted(new, key=lambda item: item[0].case):
+            if group in (ResultGroup.REFUSAL, ResultGroup.LIMIT):
+                self._reason(each, group.value).add(each.case)
 
     def _add(self, executions: Sequence[Execution]) -> None:
         """Count the executions of a case on a target."""
@@ -97,13 +94,13 @@ class RunView:
         text = " ".join(execution.message.split())
         if execution.verdict is Verdict.UNDEFINED and not execution.digests:
             text = f"refused, which the document leaves open as well: {text}"
-        text = text if self.detail.is_page else shortened(text, _WIDTH, end=False)
+        text = text if self.form.is_page else shortened(text, _WIDTH, end=False)
         return self._reasons[execution.target, word, text]
 
     def view_of(self, finding: Finding) -> FindingView:
-        """A finding, in this detail."""
-        everything = self.report.cases or self.detail.is_page
-        return FindingView(finding, self.record.header, self.detail, everything, pages=self.pages)
+        """A finding, in this form."""
+        everything = self.report.cases or self.form.is_page
+        return FindingView(finding, self.record.header, self.form, everything, pages=self.pages)
 
     def drawn(self, findings: Iterable[Finding]) -> list[blocks.Finding]:
         """Findings in full."""
@@ -150,7 +147,7 @@ class RunView:
 
     def _filter(self, name: str, value: str) -> str:
         """The address of the findings that a filter leaves; empty where there are no filters."""
-        return f"#{name}={value}" if self.detail.is_page else ""
+        return f"#{name}={value}" if self.form.is_page else ""
 
     def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
         """A row for each finding, those that are drawn as links to it, and what is left out."""
@@ -179,7 +176,7 @@ class RunView:
             parts["inconsistencies" if finding.is_inconsistency else "refused" if is_refused else "defects"].append(
                 finding
             )
-        left = dict.fromkeys(self.targets, _IN_FULL.get(self.detail, 0))
+        left = dict.fromkeys(self.targets, _IN_FULL.get(self.form, 0))
         for name, findings in parts.items():
             in_full = []
             for finding in findings:
@@ -194,7 +191,7 @@ class RunView:
     def reasons(self) -> list[Block]:
         """Why executions were refused, not executed or not judged, the most frequent reason first."""
         order = sorted(self._reasons.items(), key=lambda item: (-item[1].added, item[0]))
-        if self.detail.is_page:
+        if self.form.is_page:
             return [
                 Folded(
                     [
@@ -244,7 +241,7 @@ class RunView:
             if not (each.translated and self.is_terminal):
                 rows.append([code(each.target), code(each.point), *cells])
         headings = ["point", "variant", "interpretation", "model", "executions"]
-        table = [self._by_target(headings, rows, 5, "Open points")] if rows else []
+        table: list[Block] = [self._by_target(headings, rows, 5, "Open points")] if rows else []
         return table if self.is_terminal else [*table, Facts(self.policies())]
 
     def conforming(self) -> list[Block]:
@@ -287,47 +284,31 @@ class RunView:
         words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
         balance = _texts()["balance" if severities else "nothing_wrong"]
         about = [] if self.is_terminal else [Paragraph(f"{self.report.balance}. {balance}")]
-        return [*self.numbers(), *about, *([words] if self.detail.is_page else [])]
+        return [*self.numbers(), *about, *([words] if self.form.is_page else [])]
 
     def setting(self) -> list[Block]:
         """What the run was made with; on a page, its command line, too."""
         header = self.record.header
         command = [blocks.Command(shlex.join(header.command), "repeat the run")] if header.command else []
         note = Paragraph(_texts()["command" if command else "no_command"])
-        return [Facts(list(environment(header))), *([*command, note] if self.detail.is_page else [])]
+        return [Facts(list(environment(header))), *([*command, note] if self.form.is_page else [])]
 
 
-def document(report: RunReport, detail: Detail, pages: Callable[[str, str], str] | None = None) -> Document:
-    """The report of a run in a detail; ``pages`` as of :class:`RunView`. A terminal has what is wrong alone, unless all is asked for."""
-    view = RunView(report, detail, pages)
+def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | None = None) -> Document:
+    """The report of a run in a form; ``pages`` as of :class:`RunView`. A terminal has what is wrong alone, unless all is asked for."""
+    view = RunView(report, form, pages)
     results, problems = view.verdicts()
     content: list[Block] = [
         Section("" if view.is_terminal else "Summary by severity", view.summary(), "summary", "Summary"),
-        *(filters([view.view_of(finding) for finding in report.findings]) if detail.is_page else []),
+        *(filters([view.view_of(finding) for finding in report.findings]) if form.is_page else []),
         *view.faults(),
         *view.part("not-tested", [*view.reasons(), *view.tracebacks()]),
         *view.part("open-points", view.open_points()),
-        *(view.part("conforming", view.conforming()) if detail.is_page else []),
+        *(view.part("conforming", view.conforming()) if form.is_page else []),
         *(view.part("environment", view.setting()) if view.everything or not view.is_terminal else []),
     ]
     title, is_above = ", ".join(view.targets), not view.is_terminal
-    title = title if detail.is_page else f"MaxPool on {shortened(title, 300)}"
+    title = title if form.is_page else f"MaxPool on {shortened(title, 300)}"
     head = [*results, *view.facts(), *(problems if is_above else [])]
     following = list(filter(None, [next_step(report)]))
     return Document("MaxPool conformance", title, head, [*content, *([] if is_above else problems)], following)
-
-
-def write_text(report: RunReport, file: TextIO) -> None:
-    """Write the report of a terminal."""
-    shown = document(report, Detail.TERMINAL)
-    terminal.write(shown, file, report.width, color=report.color, everything=report.verbose or report.cases)
-
-
-def write_markdown(report: RunReport, file: TextIO) -> None:
-    """Write the report in Markdown."""
-    markdown.write(document(report, Detail.MARKDOWN), file)
-
-
-def write_html(report: RunReport, file: TextIO) -> None:
-    """Write the page."""
-    html.write(document(report, Detail.PAGE), file)

@@ -10,10 +10,10 @@ import pytest
 
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting.blocks import Names, Table, plain
-from maxpool_check.reporting.finding_view import Detail
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import document
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT, shipped
@@ -56,7 +56,7 @@ def inner(all_blocks):
 def test_every_execution_is_somewhere_on_the_page():
     record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     shown = set()
-    for block in inner(document(RunReport(record, record.footer.exit_code), Detail.PAGE).blocks):
+    for block in inner(document(RunReport(record, record.footer.exit_code), Form.HTML).blocks):
         if isinstance(block, Table) and block.name == "rows":
             shown |= {plain(row[0][0]) for row in block.rows}
         elif isinstance(block, Names):

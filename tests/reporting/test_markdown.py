@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from maxpool_check.reporting.run_view import MOST_BYTES, MOST_REASONS
+from maxpool_check.reporting.run_view import MOST_REASONS
+from maxpool_check.reporting.writers import LARGEST
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from tests.reporting.test_run_report import KNOWN, execution, markdown_of, report_of
 
@@ -70,7 +71,7 @@ def test_what_was_not_expressible_is_told_from_refusals():
 def test_the_first_findings_are_in_full_and_the_others_rows_unless_everything_is_asked_for():
     report = report_of(*divergences(50))
     page, whole = markdown_of(report), markdown_of(replace(report, cases=True))
-    assert len(page.encode()) <= MOST_BYTES
+    assert len(page.encode()) <= LARGEST
     drawn = page.count("\n### `D-")
     assert 0 < drawn < 50
     assert f"50 findings: 50 in the table, {drawn} in full; " in page.replace("\n", " ")

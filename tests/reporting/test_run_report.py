@@ -9,7 +9,7 @@ import pytest
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.run_report import ResultGroup, RunReport, Tally
-from maxpool_check.reporting.run_view import write_markdown
+from maxpool_check.reporting.writers import write_markdown
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import CASES

@@ -50,7 +50,7 @@ from maxpool_check.evidence.tracing import tools
 from maxpool_check.evidence.tracing.trace import TracedClause
 from maxpool_check.evidence.tracing.view import TraceReport, result, write_html
 from maxpool_check.files import open_regular
-from maxpool_check.reporting import markup, run_view
+from maxpool_check.reporting import markup, writers
 from maxpool_check.reporting.writers.html import asset, source_of
 from maxpool_check.results.record import COMPARED, Record, Verdict
 from maxpool_check.results.storage import decompressed
@@ -243,7 +243,7 @@ def _of_tool() -> dict[str, bytes]:
 def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
     for member, record in contents.records.items():
         page = io.StringIO()
-        run_view.write_html(report_of(record), page)
+        writers.write_html(report_of(record), page)
         yield f"reports/{page_name(member)}.html", page.getvalue().encode()
     report, page, trace = TraceReport(contents.trace), io.StringIO(), io.StringIO()
     write_html(report, page)

@@ -10,10 +10,11 @@ from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.blocks import Matrix, slug
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.finding_view import Detail, FindingView
+from maxpool_check.reporting.finding_view import FindingView
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import cell
 from maxpool_check.reporting.site.collected import ByRun, Collected, History, Run, release_of
+from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural, some
 
@@ -115,7 +116,7 @@ def _defect(collected: Collected, name: str, shown: Mapping[Run, Finding]) -> Pa
         else:
             rows.append((run, "dim", "not run"))
     last, entry = list(shown)[-1], collected.entries[name]
-    finding = FindingView(shown[last], last.report.record.header, Detail.PAGE, pages=below).block()
+    finding = FindingView(shown[last], last.report.record.header, Form.HTML, pages=below).block()
     values = {"entry": entry, "rows": rows, "last": last, "finding": finding, "cases": cases}
     return Page(address("defects", name), "defect", name, values, entry.title)
 

@@ -19,6 +19,11 @@ class Form(Enum):
     GITHUB = "github"
     HTML = "html"
 
+    @property
+    def is_page(self) -> bool:
+        """Whether it has room for everything."""
+        return self is Form.HTML
+
 
 class Report(Protocol):
     """A report with a view of it."""
