@@ -86,7 +86,7 @@ class BisectionReport:
         head: list[Block] = [blocks.Verdict(word, shortened(result), tone) for result in self.results]
         head += [] if form is Form.TEXT else [Paragraph(shortened(self.title))]
         head += [Paragraph(summary)]
-        head += [Paragraph(f"{version} skipped: {shortened(why)}") for version, why in self.skipped.items()]
+        head += [Paragraph(f"{version} skipped: {why}") for version, why in self.skipped.items()]
         parts = [] if form is Form.TEXT else [*map(self._change, self.boundaries), self._releases]
         title = f"{shortened(self.case)} on {shortened(self.target)}"
         yield Document("MaxPool bisection", title, head, parts)

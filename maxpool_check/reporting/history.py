@@ -191,7 +191,7 @@ class HistoryReport:
         """The report in this form, with fewer and fewer changes of each step, then fewer and fewer releases."""
         every = len(self.executed)
         sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, _NEWEST)]
-        head: list[Block] = [self.result, *(Paragraph(shortened(error), "problem") for error in self.errors)]
+        head: list[Block] = [self.result, *(Paragraph(error, "problem") for error in self.errors)]
         for most, newest in sizes[-1:] if form is Form.GITHUB else sizes:
             shown = self.executed[-newest:] if newest else []
             steps: list[Block] = []
