@@ -103,7 +103,8 @@ class _View:
         untested = [each for each in report.untested if each.node in model.nodes and not each.node.untested]
         notes += [f"{each.node.node.name} is not tested on {each.target}: {each.why_untested}" for each in untested]
         yield from [Bullets(notes)] if notes else []
-        heads = report.targets if report.upgrade is None else ["base", "head", "decision"]
+        heads = report.targets if len(report.targets) > 1 else ["result"]
+        heads = heads if report.upgrade is None else ["base", "head", "decision"]
         rows: list[list[Inline]] = []
         for name, node in model.by_id.items():
             where = "" if node.node.where == "main graph" else f" ({node.node.where})"
