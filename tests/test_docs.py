@@ -16,7 +16,7 @@ from maxpool_check.comparing.gate import Decision
 from maxpool_check.comparing.transitions import Change
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
-from maxpool_check.docs import anchor, topics
+from maxpool_check.docs import ORDER, topics
 from maxpool_check.judging.cells import MIXED, OBSERVABLE
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
@@ -106,6 +106,11 @@ def test_the_case_files_of_the_pages_agree_with_the_reference(tmp_path):
     assert [problem for case in cases for problem in contradictions(case)] == []
 
 
+def anchor(heading):
+    """The name of a heading in an address, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def headings(path):
     tokens = MarkdownIt().enable("table").parse(path.read_text())
     return {anchor(tokens[number + 1].content) for number, token in enumerate(tokens) if token.type == "heading_open"}
@@ -173,10 +178,10 @@ def test_the_glossary_has_the_kinds_as_they_are():
 def test_the_list_of_pages_has_a_sentence_for_each(cli):
     lines = cli("docs").out.splitlines()
     assert [line.split()[0] for line in lines][: len(topics())] == list(topics())
-    for line, topic in zip(lines, topics().values(), strict=False):
+    assert {*ORDER} == {path.stem for path in (ROOT / "maxpool_check/docs").glob("*.md")}
+    for line, (name, topic) in zip(lines, topics().items(), strict=False):
         assert line.endswith(f"  {topic.summary}")
-        assert 20 < len(topic.summary) < 130, topic.name
-        assert topic.title
+        assert 20 < len(topic.summary) < 130, name
 
 
 def test_a_page_is_markdown_in_a_pipe_without_notes_for_its_writers(cli):

@@ -1,26 +1,22 @@
 """The user documentation: a page of Markdown for each task, beside this file."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-_FOLDER = Path(__file__).parent
 _CODE_OR_COMMENT = re.compile(r"(^ *(```|~~~).*?^ *\2 *$)|<!--.*?-->\n?", re.DOTALL | re.MULTILINE)
 
 ORDER = (
     *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
     *("configuration", "offline", "runtimes", "export", "records", "verdicts", "evidence", "accuracy", "faq"),
 )
-"""The topics that come first in a list, in the order in which users need them; others follow by name."""
+"""The topics, in the order in which users need them."""
 
 
-@dataclass(frozen=True)
-class DocumentationPage:
+class DocumentationPage(NamedTuple):
     """A page of the documentation. ``summary`` is the sentence that it begins with."""
 
-    name: str
-    title: str
     summary: str
     text: str
 
@@ -29,18 +25,9 @@ class DocumentationPage:
 def topics() -> dict[str, DocumentationPage]:
     """All pages by name, without the HTML comments, which are for those who write pages; in a block of code they stay."""
     pages = {}
-    names = {path.stem for path in _FOLDER.glob("*.md")}
-    for name in [*(each for each in ORDER if each in names), *sorted(names - {*ORDER})]:
-        text = _CODE_OR_COMMENT.sub(lambda match: match[1] or "", (_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
-        title, _, rest = text.partition("\n")
-        first = " ".join(rest.strip().split("\n\n", 1)[0].split())
-        pages[name] = DocumentationPage(
-            name, title.removeprefix("# "), f"{first.partition('. ')[0].rstrip('.')}.", text
-        )
+    for name in ORDER:
+        text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
+        text = _CODE_OR_COMMENT.sub(lambda match: match[1] or "", text)
+        first = " ".join(text.partition("\n")[2].strip().split("\n\n", 1)[0].split())
+        pages[name] = DocumentationPage(f"{first.partition('. ')[0].rstrip('.')}.", text)
     return pages
-
-
-def anchor(heading: str) -> str:
-    """The name of a heading in an address, as GitHub makes it."""
-    kept = "".join(char for char in heading.lower() if char.isalnum() or char in "-_ ")
-    return kept.replace(" ", "-")

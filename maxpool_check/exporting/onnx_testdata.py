@@ -92,11 +92,8 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
         for each in _VARIANTS
         if each in case.variants()
     }
-    names = safe_names(list(keys.values()))
-    files: dict[str, bytes] = {}
-    exported: dict[str, dict[str, object]] = {}
-    left_out: list[LeftOutCase] = []
-    limits: dict[str, list[str]] = {limit: [] for limit in (_EITHER_ZERO, *_LIMITS)}
+    names, files, exported = safe_names(list(keys.values())), dict[str, bytes](), dict[str, dict[str, object]]()
+    left_out, limits = list[LeftOutCase](), {limit: list[str]() for limit in (_EITHER_ZERO, *_LIMITS)}
     for case in cases:
         try:
             oracle, results = _right(case, most_cells)
@@ -115,26 +112,20 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
             for limit in own_limits:
                 limits[limit].append(name)
             request = each.parts[0].request
-        if own:
             exported[case.id] = {
                 "sha256": case.sha256, "document": case.spec, "dtype": request.X.dtype.name, **_about(request.model),
                 "flags": flags(case, oracle, results), "tests": own,
             }  # fmt: skip
-    documents = {case.spec for case in cases if case.id in exported}
-    export = Export(FORM, files, exported, left_out, documents, limits)
-    files["LIMITS.md"] = _limits_page(export).encode()
-    return export
-
-
-def _limits_page(export: Export) -> str:
-    """What an export of this form cannot hold and cannot tell, for readers."""
-    text, either = Path(__file__).with_name("limits.md.j2").read_text(encoding="utf-8"), export.limits[_EITHER_ZERO]
-    tests = plural(len({path.partition("/")[0] for path in export.files}), "test")
+    export = Export(FORM, files, exported, left_out, {case.spec for case in cases if case.id in exported}, limits)
+    text, either = Path(__file__).with_name("limits.md.j2").read_text(encoding="utf-8"), limits[_EITHER_ZERO]
+    tests = plural(len({path.partition("/")[0] for path in files}), "test")
     template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return template.render(
-        count=f"{tests} of {plural(len(export.cases), 'case')}", reasons=export.reasons, limits=_LIMITS,
-        tests=export.limits, either=either, either_count=plural(len(either), "test"),
+    page = template.render(
+        count=f"{tests} of {plural(len(exported), 'case')}", reasons=export.reasons, limits=_LIMITS, tests=limits,
+        either=either, either_count=plural(len(either), "test"),
     )  # fmt: skip
+    files["LIMITS.md"] = page.encode()
+    return export
 
 
 def safe_names(ids: Sequence[str]) -> dict[str, str]:

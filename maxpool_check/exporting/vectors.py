@@ -119,8 +119,8 @@ def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
         for cells, values in sorted(result.together.items())
         for value, index in values
     ]
-    together = {"together": pairs} if pairs and {"Y", "Indices"} <= set(names) else {}
-    return {"windows": windows, "outputs": outputs, **together}
+    has_together = pairs and {"Y", "Indices"} <= set(names)
+    return {"windows": windows, "outputs": outputs, **({"together": pairs} if has_together else {})}
 
 
 def _output(output: AcceptedOutput) -> dict[str, Any]:

@@ -74,12 +74,11 @@ def answers(
             if required:
                 raise
             continue
-        judgement = case_run.judgements.get(plain)
-        if judgement is None or judgement.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
-            continue
-        is_right = None if judgement.verdict is Verdict.UNDEFINED else judgement.verdict is Verdict.CONFORMS
-        label = title_of(name.runtime) if name.is_released and name.tool is None else name.text.partition("==")[0]
-        found.append(OtherAnswer(f"{label} {version}", words(case_run.results[plain].outcome, plain), is_right))
+        verdict = case_run.judgements[plain].verdict if plain in case_run.judgements else Verdict.ERROR
+        if verdict not in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
+            is_right = None if verdict is Verdict.UNDEFINED else verdict is Verdict.CONFORMS
+            label = title_of(name.runtime) if name.is_released and name.tool is None else name.text.partition("==")[0]
+            found.append(OtherAnswer(f"{label} {version}", words(case_run.results[plain].outcome, plain), is_right))
     return found
 
 

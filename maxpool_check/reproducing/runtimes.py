@@ -88,26 +88,17 @@ def runtime_of(
     name, target, X = profile.name, profile.description, reproduced.request.X
     if reproduced.is_graph and not name.is_released:
         raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
-    files: dict[str, bytes] = {}
-    kernel: dict[str, Any] = {}
-    is_npm = False
+    rows, files, kernel = table("runtimes"), dict[str, bytes](), dict[str, Any]()
     if name.is_released:
-        row, is_npm = (
-            table("runtimes")["runtimes"][RUNTIMES[name.runtime].adapter],
-            RUNTIMES[name.runtime].ecosystem == "npm",
-        )
+        row = rows["runtimes"][RUNTIMES[name.runtime].adapter]
     elif name.function is not None:
-        row, path, function = (
-            table("runtimes")["kernels"]["function"],
-            Path(name.function[0]).resolve(),
-            name.function[1],
-        )
+        row, path, function = rows["kernels"]["function"], Path(name.function[0]).resolve(), name.function[1]
         module = path.stem if path.stem.isidentifier() and path.stem != "repro" else "kernel"
         spec = f", spec={reproduced.request.spec!r}" if profile.takes_spec else ""
         kernel = {"label": f"{path.name}:{function}", "module": module, "function": function, "spec": spec}
         files[f"{module}.py"] = path.read_bytes()
     else:
-        row, program = table("runtimes")["kernels"]["program"], name.program or ()
+        row, program = rows["kernels"]["program"], name.program or ()
         # What names a file is found from any folder.
         words = [str(Path(word).absolute()) if "/" in word and Path(word).is_file() else word for word in program]
         kernel = {"label": Path(words[0]).name, "command": words, "spec": reproduced.request.spec}
@@ -119,14 +110,14 @@ def runtime_of(
         "parameter": taken.partition("=")[0],
     }  # fmt: skip
     runtime = _filled(row, known)
-    runtime = replace(
-        runtime, parameters=", ".join(filter(None, (runtime.parameters, taken))), files={**runtime.files, **files}
-    )
+    parameters = ", ".join(filter(None, (runtime.parameters, taken)))
+    runtime = replace(runtime, parameters=parameters, files={**runtime.files, **files})
     if not name.is_released:
         return runtime
     distribution, release = target.distribution, target.version
     if name.tool is not None:
         distribution, _, release = str(target.session_options["runs_on"]).rpartition(" ")
+    is_npm = RUNTIMES[name.runtime].ecosystem == "npm"
     needed = {"numpy": version("numpy") if target.numpy == "-" else target.numpy}
     needed |= {"ml_dtypes": version("ml_dtypes")} if X.dtype.name == "bfloat16" else {}
     needed |= {} if is_npm or release == "-" else {distribution: release}

@@ -51,11 +51,8 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
     if is_varied and name != "Y" and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
         raise CannotWrite(f"no script can be written for Indices that differ {variation.sentence}")
-    tool, expected, row = (
-        runtimes.tool_of(profile),
-        expectation.expected_outputs(reproduced),
-        runtimes.variation_of(variation),
-    )
+    tool, row = runtimes.tool_of(profile), runtimes.variation_of(variation)
+    expected = expectation.expected_outputs(reproduced)
     # The further parameter of `run`: what two executions differ in, or the level of optimization.
     parameter = f'level="{row["values"][1]}"' if variation in LEVELS else ""
     if is_varied:

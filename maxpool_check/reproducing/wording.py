@@ -14,7 +14,7 @@ from maxpool_check.reporting.markup import escaped
 from maxpool_check.reproducing.expectation import expected_outputs
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import table
-from maxpool_check.results.outcomes import Crashed, Inferred, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import SPECIFICATIONS, specification
@@ -59,25 +59,16 @@ def _wrong_output(reproduced: Reproduced, condition: str) -> str:
     """What is wrong with outputs, with the kind that matters most."""
     groups = {kind: DESCRIPTIONS[kind].group for kind in reproduced.kinds}
     kind = min(groups, key=lambda kind: _FIRST.index(groups[kind]) if groups[kind] in _FIRST else len(_FIRST))
-    if isinstance(reproduced.outcome, Inferred):
-        inferred = "; ".join(f"{name} is inferred as {output}" for name, output in reproduced.outcome.outputs.items())
-        return f"{inferred} ({condition})"
-    outputs, wanted = reproduced.returned(), expected_outputs(reproduced)[0]
-    both = [(name, outputs[name], output.reference) for name, output in wanted.items() if name in outputs]
+    outputs = reproduced.returned()
+    wanted = {name: each.reference for name, each in expected_outputs(reproduced)[0].items() if name in outputs}
     if kind is DivergenceKind.DTYPE:
-        return "; ".join(
-            f"{name} is {got.dtype} instead of {right.dtype}" for name, got, right in both if got.dtype != right.dtype
-        )
+        dtypes = {name: (outputs[name].dtype, each.dtype) for name, each in wanted.items()}
+        return "; ".join(f"{name} is {got} instead of {right}" for name, (got, right) in dtypes.items() if got != right)
     # What follows a colon explains it.
     sentence = sentence_of(kind, reproduced).partition(": ")[0]
-    for name, got, right in both:
-        if name == "Y" and got.shape != right.shape:
-            sizes = " instead of ".join("x".join(map(str, each.shape)) or "a scalar" for each in (got, right))
-            return (
-                f"Y has the shape {sizes} ({condition})"
-                if kind is DivergenceKind.SHAPE
-                else f"{sentence}; Y is {sizes}"
-            )
+    if "Y" in wanted and outputs["Y"].shape != wanted["Y"].shape:
+        got, right = ("x".join(map(str, each["Y"].shape)) or "a scalar" for each in (outputs, wanted))
+        return f"{sentence}; Y is {got} instead of {right}"
     return sentence if reproduced.is_graph else f"{sentence} ({condition})"
 
 
