@@ -25,22 +25,16 @@ FORMATS = options.formats("bisection:write_json")
 @click.argument("name", type=options.CASE, metavar="CASE")
 @options.target()
 @click.option(
-    "--from",
-    "first",
-    type=options.VERSION,
-    metavar="V",
+    "--from", "first", type=options.VERSION, metavar="V",
     help="The oldest release to test; a pre-release: test others, too.  [default: the oldest available]",
-)
+)  # fmt: skip
 @click.option(
     "--to", "last", type=options.VERSION, metavar="V",
     help="The newest release to test; 1.31 with 1.31.1.  [default: the newest available]",
 )  # fmt: skip
 @click.option(
-    "--kind",
-    type=options.KIND,
-    metavar="KIND",
-    help="Look for this kind alone.  [default: for any change of verdict or kinds]",
-)
+    "--kind", type=options.KIND, metavar="KIND", help="Look for this kind alone.  [default: for any change of verdict or kinds]",
+)  # fmt: skip
 @click.option(
     "--variant", type=options.VARIANT, metavar="NAME", help="indices or y-only.  [default: the first that changes]"
 )
@@ -88,7 +82,10 @@ def command(
             failed = each.verdict in (*NOT_EXECUTED, Verdict.ERROR)
             observed[each.variant] = f"{each.verdict}: {each.message}" if failed else Observation(key, each, kind)
         if not output.quiet:
-            options.echo(f"{versions[position]}: {_texts(observed, variants)}", err=True)
+            # The report says why one is skipped.
+            results = [observed.get(each.name, "not executed") for each in variants]
+            texts = dict.fromkeys("skipped" if isinstance(each, str) else str(each) for each in results)
+            options.echo(f"{versions[position]}: {'; '.join(texts)}", err=True)
         return observed
 
     chosen, search, skipped = _search(versions, variants, observe)
@@ -168,15 +165,3 @@ def _search(
         if search.boundaries():
             return searches[-1]
     return searches[0]
-
-
-def _texts(observed: "Mapping[str, Observation | str]", variants: "Sequence[Variant]") -> str:
-    """What a release does in each variant, once if it is the same."""
-    texts: dict[str, list[str]] = {}
-    for variant in variants:
-        observation = observed.get(variant.name, "not executed")
-        # The report says why.
-        texts.setdefault("skipped" if isinstance(observation, str) else str(observation), []).append(variant.name)
-    if len(texts) == 1:
-        return next(iter(texts))
-    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())

@@ -16,6 +16,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located, named, shipped_root
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
@@ -67,11 +68,13 @@ class CaseFiles:
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         if expected is not None and (found := differences(expected, corpus)):
-            whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
             again = f"to lock this one: {shlex.join(['maxpool-check', 'cases', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
             if not corpus.whole:
                 again = "name the whole corpus of the lock, and choose cases from it with -k"
-            raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
+            problems = [
+                f"the corpus '{corpus.name}' is not the one of {self.lock}: {difference}" for difference in found
+            ]
+            raise Mistakes(problems, f"nothing was run; {again}")
         return corpus
 
     def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
@@ -97,17 +100,24 @@ class CaseFiles:
         return cases
 
 
+def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
+    """The defects of a corpus, by default the one here or the one that comes with the tool, and the versions that show them.
+
+    Raises :class:`Mistakes`.
+    """
+    root = collection.root_of(path or collection.default_path())
+    with mistakes("nothing is shown"):
+        return read_all_defects(collection.defect_files(root)), read_versions(root)
+
+
 def _lock(path: Path) -> CorpusLock:
     try:
         return read_lock(path)
     except BadLock as error:
         raise click.UsageError(str(error)) from error
-    except FileNotFoundError as error:
-        raise click.UsageError(
-            f"{not_found(path, is_file=True)}; 'maxpool-check cases lock -o {path}' writes a lock"
-        ) from error
     except OSError as error:
-        raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
+        reason = f"cannot read the lock {path}: {error.strerror}"
+        raise click.UsageError(f"{reason}; 'maxpool-check cases lock -o {path}' writes a lock") from error
 
 
 def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
@@ -122,28 +132,26 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     parts = name.split(":")
     beginnings = [(":".join(parts[:number]), ":".join(parts[number:])) for number in range(1, len(parts))]
     in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]
-    is_file = bool(in_file)
-    file, short = in_file[0] if in_file else (":".join(parts[:-1]), parts[-1])
-    path = options.PATH.convert(file, None, None) if is_file else folder
-    if path is not None and model_cases.is_model(path):
-        return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
-    if path is not None and not located(path).exists():
-        raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
-    if is_file and path is not None:
+    if in_file:
+        path, short = options.PATH.convert(in_file[0][0], None, None), in_file[0][1]
+        if model_cases.is_model(path):
+            return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
+    for given in [path] if in_file else [folder] if folder is not None else []:
+        if not located(given).exists():
+            raise click.UsageError(f"{not_found(given)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
+    if in_file:
         return _named(CaseFiles([path]).read().cases, short, path)
     own, shipped = Path("cases"), Path(CORPUS)
-    places = [folder] if folder is not None else [own, shipped] if own.is_dir() else [shipped]
-    if folder is None and own.resolve() == shipped_root().resolve():
-        places = [own]
-    for place in places:
+    places = [own] if own.resolve() == shipped_root().resolve() else [own, shipped] if own.is_dir() else [shipped]
+    for place in [folder] if folder is not None else places:
         # The other files need not be read, if the one of that name has the case.
-        alone = located(place) / f"{file}.yaml"
+        alone = located(place) / f"{name.rpartition(':')[0]}.yaml"
         likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
         for each in (*likely, place):
             cases = CaseFiles([each]).read().cases
             if any(case.id == name for case in cases):
                 return _named(cases, name, place)
-    return _named(cases, name, places[-1])
+    return _named(cases, name, place)
 
 
 def _named(cases: Sequence[Case], name: str, where: Path) -> Case:

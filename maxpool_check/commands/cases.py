@@ -1,8 +1,11 @@
-"""``maxpool-check cases``: list, lint, copy and lock cases; other suites are read and written by ``exchange``."""
+"""``maxpool-check cases``: list, lint, copy and lock cases; import those of other suites, and export cases."""
 
+import contextlib
+import errno
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +13,20 @@ import click
 from click.core import ParameterSource
 
 import maxpool_check
-from maxpool_check import inert
-from maxpool_check.commands import exchange, options
+from maxpool_check.commands import options
 from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.importers import Suite
+
+
+_SUITES = {
+    "onnx-backend": "The MaxPool node tests of the onnx package.",
+    "onnx-testdata": "Models of one MaxPool node, with the data that stands beside them.",
+    "testgenonnx": "SONNX's generated tests of MaxPool.",
+}
+_NOTHING = "nothing was imported"
 
 
 @click.group("cases")
@@ -55,7 +66,7 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
         return _list_parts(corpus.cases, as_json)
     cases = files.select(corpus)
     if as_json:
-        options.echo(inert.dumps({"schema": "maxpool-check/list/1", "cases": [*map(_data, cases)]}, indent=1))
+        options.dump("list", {"cases": [*map(_data, cases)]})
         return 0
     for case in cases:
         flow = f" {' > '.join(case.context.operators)}" if case.context and case.context.has_nodes else ""
@@ -72,8 +83,7 @@ def _list_parts(cases: "Sequence[Case]", as_json: bool) -> int:
     counts = Counter(case.origin.path.removeprefix(PREFIX).partition("/")[0].removesuffix(".yaml") for case in cases)
     if as_json:
         parts = [{"name": f"{PREFIX}{part}", "cases": count} for part, count in sorted(counts.items())]
-        document = {"schema": "maxpool-check/corpus/1", "version": version, "folder": str(root), "parts": parts}
-        options.echo(inert.dumps(document, indent=1))
+        options.dump("corpus", {"version": version, "folder": str(root), "parts": parts})
         return 0
     options.echo(f"Corpus of maxpool-check {version}: {plural(len(cases), 'case')} in {root}")
     options.show([Table(["", ""], [(f"{PREFIX}{part}", str(counts[part])) for part in sorted(counts)], frozenset([1]))])
@@ -205,5 +215,140 @@ def lock(paths: Sequence[Path], output: Path) -> int:
     return 0
 
 
-command.add_command(exchange.import_)
-command.add_command(exchange.export)
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn what the user can correct about a folder into an error of usage; a full disk is none."""
+    from maxpool_check.corpus.writing import ForeignFile
+    from maxpool_check.exporting.export import NotFree
+
+    try:
+        yield
+    except (ForeignFile, NotFree) as error:
+        raise click.UsageError(f"{error}; choose another folder") from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+@command.command("import", short_help="Write the tests of other suites as case files.")
+@click.argument("form", type=click.Choice(list(_SUITES)), metavar="FORMAT")
+@click.argument("source", type=click.Path(path_type=Path, exists=True), required=False, metavar="[SRC]")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",
+    help="Write the case files here.",
+)  # fmt: skip
+def import_(form: str, source: Path | None, folder: Path) -> int:
+    """Write the tests of another suite as case files below DIR.
+
+    FORMAT is onnx-backend, the node tests of the installed onnx package, without SRC; onnx-testdata, where SRC is a
+    folder with model.onnx and test_data_set_0, or a folder of such folders; or testgenonnx, where SRC is a folder of SONNX's
+    generated JSON files.
+
+    The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
+    the case's erratum. Tests that are left out are listed with the reason. Exits with 2, and writes nothing, if a file is broken or
+    there is nothing to import.
+
+    \b
+    Examples:
+      maxpool-check cases import onnx-backend -o cases/onnx
+      maxpool-check cases import onnx-testdata tests/ -o cases/imported
+    """
+    from maxpool_check.commands import case_files
+    from maxpool_check.commands.output import Mistakes
+    from maxpool_check.corpus.collection import duplicates
+    from maxpool_check.corpus.writing import write_suite
+
+    max_cells = options.setting("max_cells")
+    suite = _read(form, source, max_cells)
+    if suite.broken or not suite.cases:
+        raise Mistakes([*suite.broken, *suite.left_out] or [f"{source}: no tests of the format {form}"], _NOTHING)
+    if repeated := list(duplicates(suite.cases)):
+        raise Mistakes(repeated, _NOTHING)
+    for problem in sorted(suite.left_out):
+        options.echo(f"left out: {problem.path}: {problem.message}", err=True)
+    cases = [_with_erratum(case) for case in suite.cases]
+    command_line = f"maxpool-check cases import {form}{f' {source.resolve().name}' if source else ''}"
+    with _writing(folder), case_files.mistakes("the files cannot be used"):
+        written = write_suite(cases, folder, _SUITES[form], command_line, max_cells)
+    for path, count in written.items():
+        options.echo(f"{path}: {plural(count, 'case')}")
+    disagree = sum(case.erratum is not None for case in cases)
+    options.echo(f"{len(cases)} written, {len(suite.left_out)} left out, {disagree} disagree")
+    return 0
+
+
+def _read(form: str, source: Path | None, cells: int) -> "Suite":
+    from maxpool_check.corpus.importers import onnx_testdata, read_files, testgenonnx
+
+    if form == onnx_testdata.PACKAGE_NAME:
+        if source is not None:
+            raise click.UsageError(f"{form} takes no SRC; its tests come with the installed onnx package")
+        return onnx_testdata.read_package(cells)
+    if source is None:
+        raise click.UsageError(f"{form} needs SRC, the folder to import")
+    root = source if source.is_dir() else source.parent
+    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
+    files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
+    return read_files(files, lambda file: suite.read(file, root, cells))
+
+
+def _with_erratum(case: "Case") -> "Case":
+    """The case, with an erratum if the reference disagrees with its expectations, which is printed."""
+    from maxpool_check.corpus.case import disagreements
+
+    differences = disagreements(case)
+    for text in differences:
+        options.echo(f"disagrees: {case.id} {text}", err=True)
+    erratum = f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}"
+    return replace(case, erratum=erratum) if differences else case
+
+
+@command.command("export", short_help="Write cases in a form that other programs read.")
+@click.argument("form", type=click.Choice(["json", "onnx-testdata"]), metavar="FORMAT")
+@options.paths
+@options.selected
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
+    help="Write the files here; an earlier export in this folder is replaced.",
+)  # fmt: skip
+@click.option(
+    "--largest", type=options.COUNT, metavar="N",
+    help="Leave out cases whose X or Y has more cells.  [default: 131072]",
+)  # fmt: skip
+def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, largest: int | None) -> int:
+    """Write cases in a form that other programs read, without Python.
+
+    FORMAT is json, vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata,
+    a folder with model.onnx and test_data_set_0 for each case, as in onnx's own tests.
+
+    manifest.json has the digest of every file and case, and what is left out, with the reason. The same cases give the same
+    bytes.
+
+    \b
+    Examples:
+      maxpool-check cases export json cases/ -o vectors
+      maxpool-check cases export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
+    """
+    from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, check_folder, write_export
+    from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
+    from maxpool_check.exporting.vectors import export_vectors
+
+    files = CaseFiles(paths, selected)
+    corpus = files.read()
+    cases = files.select(corpus)
+    with _writing(folder):
+        earlier = check_folder(folder, corpus.files)
+    exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, largest or MOST_CELLS)
+    for reason, (whole, partly) in exported.reasons.items():
+        others = f", and one test of {plural(partly, 'other')}" if partly else ""
+        options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)
+    if not exported.cases:
+        raise click.UsageError("nothing was exported: the form holds none of the selected cases")
+    with _writing(folder):
+        write_export(exported, folder, earlier)
+    written = f"{len(exported.cases)} of {plural(len(cases), 'case')} in {plural(len(exported.files), 'file')}"
+    options.echo(f"{folder}: {written}{'; the earlier export was replaced' if earlier else ''}")
+    options.echo(f"{folder / MANIFEST}: digests, and what is left out")
+    return 0

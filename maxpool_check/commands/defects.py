@@ -1,9 +1,7 @@
 """``maxpool-check defects``: list, check, accept, lint."""
 
 import re
-import sys
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.words import plural
 
@@ -75,20 +72,16 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
       maxpool-check defects list onnxruntime --live
       maxpool-check defects list --json
     """
-    from maxpool_check.corpus.collection import default_path
+    from maxpool_check.commands.case_files import defects_of
     from maxpool_check.explaining import defects as catalogue
-    from maxpool_check.reporting.blocks import Document
-    from maxpool_check.reporting.writers import terminal
 
-    known, versions = _read(path or default_path())
+    known, versions = defects_of(path)
     chosen = [defect for defect in _chosen(known, names) if versions.is_live(defect) or not live]
     chosen = catalogue.in_order(chosen, versions)
     if as_json:
-        entries = [catalogue.data(defect, versions) for defect in chosen]
-        options.echo(inert.dumps({"schema": "maxpool-check/defects/1", "defects": entries}, indent=1))
+        options.dump("defects", {"defects": [catalogue.data(defect, versions) for defect in chosen]})
     else:
-        document = Document("", "", (), list(catalogue.listed(chosen, versions)))
-        terminal.write(document, sys.stdout, options.width(), color=options.colored())
+        options.show(catalogue.listed(chosen, versions))
     return 0
 
 
@@ -125,25 +118,23 @@ def check(
     if bool(targets) == bool(records):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))
-    known, versions = _read(path)
+    known, versions = case_files.defects_of(path)
     ids = {defect.id for defect in _chosen(known, names)}
     defects = with_cases(known, corpus.cases)
-    all_ids = [case.id for case in corpus.cases]
-    found: list[TargetStatus] = []
-    for record in (
-        *map(options.read_record, records),
-        *(_run(corpus, target, [each for each in defects if each.id in ids], jobs) for target in targets),
-    ):
-        found += statuses(record, defects, completeness(record, all_ids))
-    for status in found:
-        # Of others, the cases of those that were chosen show a part.
-        status = replace(status, defects=tuple(each for each in status.defects if each.defect.id in ids))
-        _print(status)
-        if write:
-            versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
+    shown = [options.read_record(each) for each in records]
+    shown += [_run(corpus, target, [each for each in defects if each.id in ids], jobs) for target in targets]
+    are_expected = True
+    for record in shown:
+        for status in statuses(record, defects, completeness(record, [case.id for case in corpus.cases])):
+            # Of others, the cases of those that were chosen show a part.
+            status = replace(status, defects=tuple(each for each in status.defects if each.defect.id in ids))
+            options.echo("\n".join(_lines(status)))
+            are_expected &= status.is_as_expected
+            if write:
+                versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
-    return 0 if all(status.is_as_expected for status in found) else 1
+    return 0 if are_expected else 1
 
 
 def _with_tests(versions: "DefectVersions", status: "TargetStatus", others: Sequence[str]) -> "DefectVersions":
@@ -158,42 +149,26 @@ def _with_tests(versions: "DefectVersions", status: "TargetStatus", others: Sequ
     for each in status.defects:
         names = (name for name in each.defect.runtimes if TargetSelector.of(name).is_about(*about))
         by_runtime.setdefault(next(names, each.defect.runtime), []).append(each)
-    for runtime, of_runtime in by_runtime.items():
-        undecided = [each.defect.id for each in of_runtime if not each.complete]
-        if len(undecided) < len(of_runtime):
-            shown = [each.defect.id for each in of_runtime if each.shown]
+    for runtime, found in by_runtime.items():
+        undecided = [each.defect.id for each in found if not each.complete]
+        if len(undecided) < len(found):
+            shown = [each.defect.id for each in found if each.shown]
             versions = versions.with_test(runtime, target.version, shown, [*undecided, *others])
     return versions
 
 
-def _read(path: Path) -> "tuple[list[Defect], DefectVersions]":
-    """The defects of a corpus, and the versions that show them. Raises ``click.ClickException``."""
-    from maxpool_check.commands import case_files
-    from maxpool_check.corpus.collection import defect_files, root_of
-    from maxpool_check.corpus.defect_file import read_all_defects
-    from maxpool_check.corpus.defect_versions import read_versions
-
-    root = root_of(path)
-    files = defect_files(root)
-    if not files:
-        raise click.UsageError(f"{path} has no files of defects; pass the corpus with -p PATH")
-    with case_files.mistakes("nothing is shown"):
-        return read_all_defects(files), read_versions(root)
-
-
 def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect]":
     """The defects with these ids or of these runtimes; all without names. Raises ``click.UsageError``."""
-    from maxpool_check.specifications.specification import nearest
-
-    by_name: dict[str, list[Defect]] = {}
-    for defect in defects:
-        runtimes = {re.split("[@?]", runtime)[0] for runtime in defect.runtimes}
-        for name in {defect.id, *defect.runtimes, *runtimes}:
-            by_name.setdefault(name, []).append(defect)
-    for name in names:
-        if name not in by_name:
-            raise click.UsageError(f"'{name}' is neither a defect nor a runtime with defects{nearest(name, by_name)}")
-    return [defect for defect in defects if not names or any(defect in by_name[name] for name in names)]
+    if not defects:
+        raise click.UsageError("there are no files of defects; pass the corpus with -p PATH")
+    named = {
+        each.id: {each.id, *each.runtimes, *(re.split("[@?]", name)[0] for name in each.runtimes)} for each in defects
+    }
+    try:
+        wanted = {options.one_of(name, sorted(set().union(*named.values())), "defect or runtime") for name in names}
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return [defect for defect in defects if not names or named[defect.id] & wanted]
 
 
 def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jobs: int) -> "Record":
@@ -218,24 +193,23 @@ def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jo
     return record
 
 
-def _print(status: "TargetStatus") -> None:
+def _lines(status: "TargetStatus") -> Iterator[str]:
+    """What a target shows, in words."""
     target = status.target
-    options.echo(f"{target.name} ({target.version or 'no version'})")
+    yield f"{target.name} ({target.version or 'no version'})"
     for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
-        if each.shown or each.problem or not each.expected:
-            count = plural(each.shown, "execution") if each.shown else "not shown"
-            options.echo(f"  {each.defect.id}  {each.defect.severity.value}  {count}")
-        if each.problem:
-            options.echo(f"    {each.problem}")
-        elif not each.expected:
-            options.echo(f"    not expected of {target.version or target.name}")
+        count = plural(each.shown, "execution") if each.shown else "not shown"
+        problem = each.problem or ("" if each.expected else "not expected of this version")
+        if each.shown or problem:
+            yield f"  {each.defect.id}  {each.defect.severity.value}  {count}{': ' if problem else ''}{problem}"
     if status.unexpected:
-        options.echo(f"  {plural(len(status.unexpected), 'execution')} that no defect expects:")
-    groups = Counter((", ".join(each.kinds), each.variant) for each in status.unexpected)
-    for (kinds, variant), times in groups.most_common():
-        first = next(each for each in status.unexpected if (", ".join(each.kinds), each.variant) == (kinds, variant))
-        options.echo(f"    {times} x {kinds} ({variant}), such as {first.case}")
-    options.echo("  as expected" if status.is_as_expected else "  NOT as expected")
+        yield f"  {plural(len(status.unexpected), 'execution')} that no defect expects:"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for execution in status.unexpected:
+        groups.setdefault((", ".join(execution.kinds), execution.variant), []).append(execution.case)
+    for (kinds, variant), cases in sorted(groups.items(), key=lambda each: -len(each[1])):
+        yield f"    {len(cases)} x {kinds} ({variant}), such as {cases[0]}"
+    yield "  as expected" if status.is_as_expected else "  NOT as expected"
 
 
 @command.command("accept", short_help="Write entries for the faults of a record.")

@@ -12,8 +12,14 @@ from maxpool_check.commands import options
 _WIDEST = 100
 """The most columns of a page: longer lines are hard to read."""
 
-_REPOSITORY = re.compile(r"\A(?:\.\./)+")
-_OTHER_WORDS = {"outputs": "kernel", "protocol": "kernel", "vectors": "export", "schema": "schema-case"}
+_LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md[^)]*\)")
+_OTHER_WORDS = {
+    "completion": "configuration",
+    "outputs": "kernel",
+    "protocol": "kernel",
+    "vectors": "export",
+    "schema": "schema-case",
+}
 """What people look for, with the topic that is shown."""
 
 _SCHEMAS = {
@@ -30,18 +36,9 @@ _SCHEMAS = {
 
 _OTHERS = {
     "config": "What holds for the keys of a configuration, and where it comes from.",
-    "completion": "How a shell completes commands.",
     **{f"schema-{name}": f"The JSON Schema of {'a configuration' if name == 'config' else name}." for name in _SCHEMAS},
 }
 """The topics that are no pages."""
-
-_COMPLETION = """\
-To complete commands, put a line into the file that your shell reads when it starts:
-
-bash, ~/.bashrc:  eval "$(_MAXPOOL_CHECK_COMPLETE=bash_source maxpool-check)"
-zsh, ~/.zshrc:    eval "$(_MAXPOOL_CHECK_COMPLETE=zsh_source maxpool-check)"
-fish, ~/.config/fish/completions/maxpool-check.fish:
-                  _MAXPOOL_CHECK_COMPLETE=fish_source maxpool-check | source"""
 
 
 def _topic(text: str) -> str:
@@ -79,8 +76,6 @@ def command(topic: str | None) -> int:
 
         file, rows = configuration.described()
         options.show([Paragraph(f"file: {file}"), Table(["key", "value", "from"], rows)])
-    elif topic == "completion":
-        options.echo(_COMPLETION)
     else:
         module, name = _SCHEMAS[topic.removeprefix("schema-")]
         schema = getattr(importlib.import_module(f"maxpool_check.{module}"), name)
@@ -106,22 +101,7 @@ def _render(text: str) -> None:
 
         elements = {**Markdown.elements, "fence": Code, "code_block": Code}  # noqa: RUF012 (as rich declares it)
 
-    page = Page(text, hyperlinks=False)
-    for token in page.parsed:
-        for child in token.children or ():
-            if child.type == "link_open":
-                child.attrSet("href", _place(str(child.attrGet("href"))))
     colored, width = options.colored(), min(options.width(), _WIDEST)
-    Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(page, crop=False)
-
-
-def _place(address: str) -> str:
-    """What leads a reader at a terminal to where a link leads."""
-    from maxpool_check.docs import topics
-
-    name, _, _ = address.partition("#")
-    if not name:
-        return "below"
-    if name.removesuffix(".md") in topics():
-        return f"maxpool-check docs {name.removesuffix('.md')}"
-    return _REPOSITORY.sub("", address)
+    Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(
+        Page(_LINK.sub(r"\1 (`maxpool-check docs \2`)", text), hyperlinks=False), crop=False
+    )

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check import inert
 from maxpool_check.commands import options
-from maxpool_check.words import plural
+from maxpool_check.words import plural, some
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -163,7 +162,6 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
         _print(bundle, verification, verbose > 0)
         return verification.exit_code
     document = {
-        "schema": "maxpool-check/verification/1",
         "bundle": str(bundle),
         "exit_code": int(verification.exit_code),
         "checks": verification.checks,
@@ -171,7 +169,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
         "unchecked": verification.unchecked,
         "undecided": [{"place": each.place, "verdict": each.verdict.value} for each in verification.undecided],
     }
-    click.echo(inert.dumps(document, 1))
+    options.dump("verification", document)
     return verification.exit_code
 
 
@@ -206,12 +204,11 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
                     raise click.UsageError(f"{path} cannot be read: {error}; {more}") from error
         found = differences(*sides)
     if as_json:
-        document = {"schema": "maxpool-check/evidence-diff/1", "old": str(old), "new": str(new), "differences": found}
-        click.echo(inert.dumps(document, 1))
+        options.dump("evidence-diff", {"old": str(old), "new": str(new), "differences": found})
         return 1 if found else 0
     for part, lines in found.items():
-        options.echo(f"{part}: {plural(len(lines), 'change')}")
-        _echo_few([f"  {line}" for line in lines], "  ... and {} more; --json has all")
+        shown = [f"{part}: {plural(len(lines), 'change')}", *some(lines, _MOST)]
+        options.echo("\n  ".join(shown))
     if not found:
         options.echo("Nothing changed.")
     return 1 if found else 0
@@ -232,35 +229,23 @@ def _readable(bundle: Path, key: Path | None = None) -> Iterator[None]:
         raise click.UsageError(f"cannot read {error.filename or bundle}: {error.strerror}") from error
 
 
-def _echo_few(lines: Sequence[str], more: str, verbose: bool = False) -> None:
-    """Print lines, without ``verbose`` the first ones and how many more there are."""
-    for line in lines if verbose else lines[:_MOST]:
-        options.echo(line)
-    if not verbose and len(lines) > _MOST:
-        options.echo(more.format(len(lines) - _MOST))
-
-
 def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
     problems, undecided = verification.problems, verification.undecided
-    for sentence in verification.checks:
-        options.echo(f"ok  {sentence}")
-    shown = [f"PROBLEM  {place}: {message}" for place, message in problems]
-    _echo_few(shown, "... and {} more problems; -v prints all", verbose)
-    for text in verification.unchecked:
-        options.echo(f"NOT CHECKED  {text}")
+    lines = [f"ok  {sentence}" for sentence in verification.checks]
+    lines += some([f"PROBLEM  {place}: {message}" for place, message in problems], len(problems) if verbose else _MOST)
+    lines += [f"NOT CHECKED  {text}" for text in verification.unchecked]
     if undecided:
-        options.echo(
+        lines.append(
             f"{plural(len(undecided), 'execution')}: an output is too large for the record, so that the verdict could not be made "
             "again; --run compares them."
         )
-        for each in undecided if verbose else ():
-            options.echo(f"  {each.place}: {each.verdict}")
+        lines += [f"  {each.place}: {each.verdict}" for each in undecided if verbose]
     endings = {
         0: f"VERIFIED  {bundle}",
         1: f"NOT VERIFIED  {bundle}: {plural(len(problems), 'problem')}",
         3: f"NOT COMPLETELY VERIFIED  {bundle}: no problem, but not all could be checked",
     }
-    options.echo(endings[verification.exit_code])
+    options.echo("\n".join([*lines, endings[verification.exit_code]]))
 
 
 def trace_format(name: str) -> "Callable[[TraceReport, TextIO], None]":
@@ -309,6 +294,12 @@ def trace(
     from maxpool_check.results.record import ExitCode
     from maxpool_check.specifications.clauses import clauses
 
+    named = [f"clause:{path}" for path in paths if str(path) in clauses()]
+    if named:
+        paths, selected = (
+            [path for path in paths if str(path) not in clauses()] or [Path("corpus")],
+            (*selected, *named),
+        )
     if selected and fail_uncovered:
         raise click.UsageError("--fail-uncovered looks at all cases; -k leaves some out")
     stored = {str(path): options.read_record(path) for path in records}
@@ -322,8 +313,7 @@ def trace(
         traced = trace_of(scope, stored, kills_by_clause(scope.cases, listed) if mutants else None)
     except ExecutedTwice as error:
         raise click.UsageError(str(error)) from error
-    plain = TraceReport(traced, options.width(), False, verbose > 0)
-    shown = TraceReport(traced, options.width(), options.colored(), verbose > 0)
+    plain, shown = (TraceReport(traced, options.width(), color, verbose > 0) for color in (False, options.colored()))
     output.publish({name: trace_format(name) for name in TRACE_FORMATS}, shown, plain)
     if any(not record.complete for record in traced.records):
         return options.Incomplete.exit_code
@@ -339,25 +329,26 @@ def _scope(files: "CaseFiles", corpus: "Corpus") -> "TraceScope":
     from maxpool_check.specifications import SPECIFICATIONS, documents
     from maxpool_check.specifications.clauses import clauses
 
-    named = {document for name in files.specs if name != ALL for document in documents(name)}
-    used = {*SPECIFICATIONS} if ALL in files.specs else named
+    used = {name for each in files.specs for name in ([*SPECIFICATIONS] if each == ALL else documents(each))}
     globs = [each.removeprefix("clause:") for each in files.selected if each.startswith("clause:")]
-    matching = [{name for name in clauses() if fnmatchcase(name, glob)} for glob in globs]
-    wanted = frozenset().union(*matching) if globs and len(globs) == len(files.selected) and all(matching) else None
-    cases = corpus.cases
-    if wanted is not None:
+    wanted = frozenset(name for name in clauses() for glob in globs if fnmatchcase(name, glob))
+    is_clauses = bool(wanted) and len(globs) == len(files.selected)
+    if is_clauses:
         # A clause without a case is to be shown, too: in the documents that have cases, or else in all where it holds.
-        cases = tuple(case for case in cases if wanted.intersection(case.covers))
-        present = {case.spec for case in corpus.cases}
+        cases, present = (
+            [case for case in corpus.cases if wanted & {*case.covers}],
+            {case.spec for case in corpus.cases},
+        )
         holds = [clauses()[name].documents for name in wanted]
-        used = used or {each for names in holds for each in ([*present.intersection(names)] or names)}
+        used = used or {each for names in holds for each in (present.intersection(names) or names)}
     else:
-        cases = files.select(corpus) if files.selected else cases
+        cases = [*(files.select(corpus) if files.selected else corpus.cases)]
         used = used or {case.spec for case in cases}
-    cases = tuple(case for case in cases if case.spec in used)
+    cases = [case for case in cases if case.spec in used]
     chosen = {case.id for case in cases}
     others = [case.id for case in corpus.cases if case.id not in chosen]
-    scope = TraceScope(cases, used, others, whole=wanted is not None or not files.selected, clauses=wanted)
-    if wanted is not None and not any(scope.lists(clauses()[name]) for name in wanted):
+    whole = is_clauses or not files.selected
+    scope = TraceScope(tuple(cases), used, others, whole=whole, clauses=wanted if is_clauses else None)
+    if is_clauses and not any(scope.lists(clauses()[name]) for name in wanted):
         raise click.UsageError(f"no clause of {' '.join(files.selected)} holds in {', '.join(used)}; leave out --spec")
     return scope

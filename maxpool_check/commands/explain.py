@@ -53,7 +53,7 @@ def command(
         model_cases.refuse_without_node(Path(word or ""))
         blocks, data = _term(word, path, examples=verbose > 0)
         if as_json:
-            options.echo(inert.dumps({"schema": "maxpool-check/explain/1", **data}, indent=1))
+            options.dump("explain", data)
         else:
             options.show(blocks)
         return 0
@@ -82,9 +82,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
     import msgspec
 
     from maxpool_check.commands import case_files
-    from maxpool_check.corpus.collection import default_path, defect_files, root_of
-    from maxpool_check.corpus.defect_file import read_all_defects
-    from maxpool_check.corpus.defect_versions import read_versions
+    from maxpool_check.corpus.collection import default_path
     from maxpool_check.explaining import defects, terms
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.specifications import SPECIFICATIONS
@@ -111,9 +109,8 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "document": document.name, "title": document.title, "policies": document.policies.names(),
             "clauses": [clause.id for clause in clauses_of(document.name)],
         }  # fmt: skip
-    root = root_of(path or default_path())
-    with case_files.mistakes("nothing is shown"):
-        known, versions = {defect.id: defect for defect in read_all_defects(defect_files(root))}, read_versions(root)
+    defects_known, versions = case_files.defects_of(path)
+    known = {defect.id: defect for defect in defects_known}
     if word in known:
         return defects.explained(known[word], versions), defects.data(known[word], versions)
     names = [*(kind.value for kind in DivergenceKind), *known, *SPECIFICATIONS, *clauses()]

@@ -1,11 +1,9 @@
 """``maxpool-check fuzz``."""
 
-import contextlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import click
 
 from maxpool_check import __version__
 from maxpool_check.commands import options
+from maxpool_check.words import plural, some
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
@@ -24,16 +23,12 @@ if TYPE_CHECKING:
 DEFAULT_CASES = 1000
 
 
-def _seeds(text: str) -> int | range:
+def _seeds(text: str) -> range:
     match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text)
-    if match is None:
+    seeds = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
+    if not seeds:
         raise ValueError(f"'{text}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7")
-    first, last = match.groups()
-    if last is None:
-        return int(first)
-    if int(last) < int(first):
-        raise ValueError(f"'{text}' contains no seed; write {last}..{first}")
-    return range(int(first), int(last) + 1)
+    return seeds
 
 
 @click.command("fuzz")
@@ -51,7 +46,7 @@ def _seeds(text: str) -> int | range:
     help="How long to draw cases from each seed.",
 )  # fmt: skip
 @click.option(
-    "--seed", "seeds", type=options.Value("N|A..B", _seeds), default=0, metavar="N|A..B",
+    "--seed", "seeds", type=options.Value("N|A..B", _seeds), default="0", metavar="N|A..B",
     help="A seed, or a range of seeds, each with a search of its own.  [default: 0]",
 )  # fmt: skip
 @click.option(
@@ -69,7 +64,7 @@ def _seeds(text: str) -> int | range:
 )  # fmt: skip
 @options.known
 def command(
-    targets: "tuple[TargetName, ...]", spec: str, cases: int | None, seconds: float | None, seeds: int | range, jobs: int,
+    targets: "tuple[TargetName, ...]", spec: str, cases: int | None, seconds: float | None, seeds: range, jobs: int,
     only: str | None, folder: Path, known: tuple[Path, ...],
 ) -> int:  # fmt: skip
     """Draw random cases, run them on targets, and keep those that show something new.
@@ -83,9 +78,9 @@ def command(
 
     New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
 
-    A range of seeds runs in -j processes. Each seed is a search of its own, with its own --max-cases and --max-time. Its
-    discoveries are shown when it and all seeds before it are done, without those that an earlier seed has made. So the
-    output does not depend on -j, unless --max-time ends a search.
+    Each seed is a search of its own, with its own --max-cases and --max-time, in one of -j processes. Its discoveries are shown
+    when it and all seeds before it are done, without those that an earlier seed has made. So the output does not depend
+    on -j, unless --max-time ends a search.
 
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
 
@@ -100,11 +95,7 @@ def command(
     from maxpool_check.fuzzing.search import FuzzPlan
     from maxpool_check.running.pool import PoolLost
 
-    scheduler, quiet = options.cluster(jobs), options.setting("quiet")
-    if isinstance(seeds, int) and (jobs > 1 or scheduler is not None):
-        raise click.UsageError(
-            f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"
-        )
+    scheduler = options.cluster(jobs)
     most = DEFAULT_CASES if cases is None and seconds is None else cases
     names = tuple(target.claiming([spec]) for target in targets)
     plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", most, seconds, only == "contexts")
@@ -112,11 +103,8 @@ def command(
         raise click.UsageError(f"{spec} is not a document of ONNX graphs; --only contexts needs onnx-N or sonnx")
     defects, _ = read_known(known, defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
-    report = _Report(plan, folder)
-    if isinstance(seeds, int):
-        return _search_here(report, seeds, defects, earlier, quiet)
     try:
-        return _search_in_pool(report, seeds, defects, earlier, quiet, jobs, scheduler)
+        return _search(_Report(plan, folder), seeds, defects, earlier, jobs, scheduler)
     except PoolLost as lost:
         raise options.Incomplete(str(lost)) from lost
 
@@ -166,10 +154,9 @@ class _Report:
             options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
         options.echo(f"  {path}")
 
-    def end(self, code: "ExitCode", seeds: str) -> int:
+    def end(self, code: "ExitCode", seeds: range) -> int:
         """Print the summary; the exit code."""
         from maxpool_check.results.record import ExitCode
-        from maxpool_check.words import plural
 
         if code is ExitCode.AS_EXPECTED and self._incomplete:
             code = ExitCode.INCOMPLETE
@@ -177,8 +164,9 @@ class _Report:
             nothing = "" if counts["compared"] else "; nothing was compared"
             options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
         state = f"{code.name} " if code else ""
+        words = f"seeds {seeds[0]}..{seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
         new = f"{self._new} new" if self._new else "nothing new"
-        options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {seeds}")
+        options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {words}")
         if code:
             return code
         if not all(counts["compared"] for counts in self._counts.values()):
@@ -212,43 +200,9 @@ class _Report:
         return path
 
 
-def _search_here(
-    report: _Report, seed: int, known: "Sequence[Defect]", earlier: "Sequence[Case]", quiet: bool
-) -> int:  # fmt: skip
-    """Search from one seed in this process, and print discoveries as they are made."""
-    from maxpool_check.commands.executing import progress_bar
-    from maxpool_check.fuzzing import search as searching
-    from maxpool_check.results.record import ExitCode
-    from maxpool_check.targets.process import CannotStart
-
-    result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
-    with (
-        contextlib.closing(searching.Searcher(report.plan)) as searcher,
-        progress_bar("cases", report.plan.cases, quiet=quiet) as progress,
-    ):
-
-        def show(number: int, discoveries: "Sequence[Discovery]") -> None:
-            for discovery in discoveries:
-                report.show(seed, number, discovery)
-            progress(number)
-
-        try:
-            report.start(searcher.baselines(known, earlier))
-            searcher.search(report.baselines, result, show)
-        except KeyboardInterrupt:
-            code = ExitCode.INTERRUPTED
-        except CannotStart as error:
-            result.error = str(error)
-    report.count(result)
-    if result.error is not None:
-        options.echo(f"error: {result.error}", err=True)
-    return report.end(code, f"seed {seed}")
-
-
-def _search_in_pool(
-    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Sequence[Case]", quiet: bool, jobs: int,
-    dask: str | None,
-) -> int:  # fmt: skip
+def _search(
+    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Sequence[Case]", jobs: int, dask: str | None
+) -> int:
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
     from maxpool_check.commands.executing import progress_bar
     from maxpool_check.fuzzing.search import Searcher
@@ -269,7 +223,7 @@ def _search_in_pool(
 
     with (
         pool_of(partial(Searcher, report.plan), jobs, dask) as pool,
-        progress_bar("seeds", len(seeds), quiet=quiet) as progress,
+        progress_bar("seeds", len(seeds), quiet=options.setting("quiet")) as progress,
     ):
         try:
             (baselines,) = pool.results(Searcher.baselines, [(known, list(earlier))])
@@ -284,18 +238,6 @@ def _search_in_pool(
             code = ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.INCOMPLETE
             if code is ExitCode.INCOMPLETE:
                 options.echo(f"error: {error}", err=True)
-    if missing := remaining(seeds, done):
-        options.echo(f"not searched to the end: {missing}", err=True)
-    return report.end(code, _words(seeds))
-
-
-def remaining(seeds: range, done: Collection[int]) -> str:
-    """The seeds that are not done, in words; empty if all are."""
-    edges = [seeds.start - 1, *sorted(done), seeds.stop]
-    return _words(*(range(before + 1, after) for before, after in pairwise(edges) if after - before > 1))
-
-
-def _words(*ranges: range) -> str:
-    """Seeds in words: ``seed 7``, ``seeds 0..7``, ``seeds 0, 2..4``; empty without any."""
-    spans = [f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start) for seeds in ranges]
-    return f"seed{'s' if sum(map(len, ranges)) > 1 else ''} {', '.join(spans)}" if spans else ""
+    if missing := [str(seed) for seed in seeds if seed not in done]:
+        options.echo(f"not searched to the end: {', '.join(some(missing, 10))}", err=True)
+    return report.end(code, seeds)

@@ -128,37 +128,24 @@ def _targets(
     return tested
 
 
-def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> "list[ModelAnalysis]":
+def _analyses(paths: Sequence[Path], inputs: Path | None, **about: Any) -> "list[ModelAnalysis]":
     """The analyses of all models, of different names. Raises :class:`Mistakes` with every file that cannot be used."""
+    from maxpool_check.commands import model_cases
     from maxpool_check.commands.output import Mistakes
-    from maxpool_check.models.analysis import analyse
-    from maxpool_check.models.flow import read_inputs
-    from maxpool_check.models.model_file import BadModel, UserModel, read_model
 
-    models: list[UserModel] = []
-    problems: list[str] = []
-    for path in paths:
-        if path.resolve() in [other.path.resolve() for other in models]:
+    analyses: list[ModelAnalysis] = []
+    problems: list[object] = []
+    stems = [path.stem for path in paths]
+    for number, path in enumerate(paths):
+        if path.resolve() in [other.resolve() for other in paths[:number]]:
             problems.append(f"{path} is named twice")
             continue
         try:
-            models.append(read_model(path))
-        except BadModel as error:
-            problems.append(str(error))
-    names = [model.name for model in models]
-    analyses = []
-    for model in models:
-        # Models of one name are told apart by their folders.
-        named = (
-            model
-            if names.count(model.name) == 1
-            else replace(model, name=f"{model.path.absolute().parent.name}/{model.name}")
-        )
-        try:
-            given = None if inputs is None else read_inputs(inputs, named)
-            analyses.append(analyse(named, inputs=given, **options))
-        except BadModel as error:
-            problems.append(str(error))
+            # Models of one name are told apart by their folders.
+            name = path.stem if stems.count(path.stem) == 1 else f"{path.absolute().parent.name}/{path.stem}"
+            analyses.append(model_cases.analysed(path, inputs, name=name, **about))
+        except Mistakes as error:
+            problems += error.problems
     if problems:
         raise Mistakes(problems)
     return analyses

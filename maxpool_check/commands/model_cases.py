@@ -1,7 +1,9 @@
 """The cases of a user's model, as commands name them: ``MODEL.onnx:NODE/alone/negative``."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,17 +25,14 @@ def is_model(path: Path) -> bool:
 
 
 def analysed(
-    path: Path,
-    inputs: Path | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    *,
-    takes_models: bool = True,
-) -> ModelAnalysis:
+    path: Path, inputs: Path | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None, *, name: str = "", **about: Any
+) -> ModelAnalysis:  # fmt: skip
     """The analysis of a model, with inputs from a file or a folder, and sizes. Raises :class:`Mistakes`."""
     try:
         model = read_model(path)
+        model = replace(model, name=name or model.name)
         given = None if inputs is None else read_inputs(inputs, model)
-        return analyse(model, shapes=shapes, inputs=given, takes_models=takes_models)
+        return analyse(model, shapes=shapes, inputs=given, **about)
     except BadModel as error:
         raise Mistakes([error]) from error
 
@@ -75,18 +74,16 @@ def candidates(analysis: ModelAnalysis, name: str, session: TargetSession) -> It
     What flows in the model is computed on the target. Raises ``click.UsageError``.
     """
     cases = [each.case for node in analysis.nodes for each in node.cases]
-    if any(case.name == name for case in cases):
-        yield named(analysis, name)
-        return
-    if name.endswith("/in-place/flows"):
+    stem = name.removesuffix("/in-place/flows")
+    if stem != name:
         # Cut out of the model it is a case of the nodes around MaxPool, or of MaxPool alone.
-        stem = name.removesuffix("/in-place/flows")
         has_graph = any(case.name.startswith(f"{stem}/graph/") for case in cases)
         name = f"{stem}/{'graph' if has_graph else 'alone'}/flows"
     of_node = [case for case in cases if case.name.rsplit("/", 2)[0] == name]
     is_flow = name.endswith(_FLOWS) and name.rsplit("/", 2)[0] in {case.name.rsplit("/", 2)[0] for case in cases}
     if not of_node and not is_flow:
         yield named(analysis, name)
+        return
     yield from sorted(of_node, key=lambda case: "/graph/" not in case.name)
     try:
         inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)

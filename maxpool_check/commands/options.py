@@ -64,6 +64,11 @@ def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
     click.echo(inert.block(text), err=err, nl=nl)
 
 
+def dump(schema: str, document: Mapping[str, Any]) -> None:
+    """Print a JSON document."""
+    click.echo(inert.dumps({"schema": f"maxpool-check/{schema}/1", **document}, indent=1))
+
+
 class Incomplete(click.ClickException):
     """No target can be started, the processes to run in are lost, or a record is cut off."""
 

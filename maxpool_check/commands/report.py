@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.words import plural, some
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
@@ -78,7 +79,12 @@ def command(
                 colored = path == STDOUT and options.colored()
                 FORMATS[kind](RunReport(record, code, options.width(), colored, cases, cases), file)
     for source, record in zip(records, stored, strict=True) if collected is not None else ():
-        _print_difference(source, record, collected.cases if collected else ())
+        parts = [
+            f"{len(ids)} {words}: {', '.join(some(ids, _MOST_IDS))}"
+            for words, ids in corpus_difference(record, collected.cases if collected else ()).items()
+            if ids
+        ]
+        options.echo(f"{source}: {'; '.join(parts) or 'the record holds every case as it is'}", err=True)
     if any(record.mistakes for record in stored):
         options.echo("inconsistent: no run writes such a record", err=True)
     elif all(record.footer for record in stored):
@@ -86,15 +92,6 @@ def command(
     else:
         options.echo("incomplete: the run did not end", err=True)
     return ExitCode.INCOMPLETE
-
-
-def _print_difference(source: Path, record: "Record", cases: "Sequence[Case]") -> None:
-    parts = [
-        f"{len(ids)} {words}: {', '.join(ids[:_MOST_IDS])}{' ...' if len(ids) > _MOST_IDS else ''}"
-        for words, ids in corpus_difference(record, cases).items()
-        if ids
-    ]
-    options.echo(f"{source}: {'; '.join(parts) or 'the record holds every case as it is'}", err=True)
 
 
 def corpus_difference(record: "Record", cases: "Sequence[Case]") -> Mapping[str, Sequence[str]]:
@@ -112,7 +109,6 @@ def _write_site(records: Sequence[Path], histories: Sequence[Path], folder: Path
     """Write a site. Raises ``click.UsageError``, also for two records of one name."""
     from maxpool_check.reporting.site.writing import NotASite, check_folder, write_site
     from maxpool_check.results.storage import name_of
-    from maxpool_check.words import plural
 
     names = [name_of(path) for path in records]
     for path, name in zip(records, names, strict=True):

@@ -1,9 +1,8 @@
 """``maxpool-check repro``."""
 
-import contextlib
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,8 +113,8 @@ class _Subject:
     case_run: "CaseRun"
     variants: "tuple[Variant, ...]"
     variant: "Variant | None"
-    defect: "Defect | None" = None
-    versions: "DefectVersions | None" = None
+    defect: "Defect | None"
+    versions: "DefectVersions"
     is_named: bool = False
 
 
@@ -123,79 +122,54 @@ def _subject(
     session: "TargetSession", case: str, path: Path | None, name: str | None, inputs: Path | None,
     shapes: dict[str, tuple[int, ...]],
 ) -> _Subject:  # fmt: skip
-    """What to reproduce: of a model, the first of its cases that diverges, with the known defect that is named or that it shows."""
+    """What to reproduce: the first case of those named that diverges, with the known defect that is named or that it shows."""
     from maxpool_check.commands import case_files, executing, model_cases
-    from maxpool_check.corpus.collection import defect_files, shipped_root
+    from maxpool_check.corpus.collection import NAME
     from maxpool_check.corpus.conditions import shown_by
-    from maxpool_check.corpus.defect_file import read_all_defects
-    from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.corpus.quantities import Features
     from maxpool_check.running.case_run import executions, run_case
-
-    model, _, node = case.rpartition(":")
-    if not model_cases.is_model(Path(model)):
-        named, versions = _defect(case, path)
-        found = case_files.find(case if named is None else str(named.example), path)
-        executing.validate_against_reference([found])
-        cases: Iterable[Case] = [found]
-    else:
-        named, takes_models = None, session.target.name.takes_models
-        analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=takes_models)
-        cases = model_cases.candidates(analysis, node, session)
-    for candidate in cases:
-        variants = _variants(candidate, name, named)
-        case_run = run_case(session, candidate, variants)
-        if (variant := _chosen(case_run, name, named)) is not None:
-            break
-    else:
-        return _Subject(case_run, variants, None)
-    if named is not None:
-        return _Subject(case_run, variants, variant, named, versions, is_named=True)
-    (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
-    defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
-    defect = shown_by(defects, session.profile.description, Features(case_run.case), variant, execution)
-    if defect is not None:
-        fixed = versions.fixed_in(defect)
-        end = f"; {fixed} does not have it" if fixed is not None else ""
-        options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
-    return _Subject(case_run, variants, variant, defect, versions)
-
-
-def _defect(name: str, path: Path | None) -> "tuple[Defect | None, DefectVersions | None]":
-    """The defect with this id, if it is one, and which versions are known to show which defects."""
-    from maxpool_check.commands import case_files
-    from maxpool_check.corpus.collection import default_path, defect_files, root_of
-    from maxpool_check.corpus.defect_file import read_all_defects
-    from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.specifications.specification import nearest
 
-    root = root_of(path or default_path())
-    if ":" in name or not (files := defect_files(root)):
-        return None, None
-    with case_files.mistakes():
-        defects, versions = {defect.id: defect for defect in read_all_defects(files)}, read_versions(root)
-    if name not in defects:
-        raise click.UsageError(
-            f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{nearest(name, defects)}"
-        )
-    if defects[name].example is None:
-        raise click.UsageError(f"the defect {name} names no example; pass one of its cases")
-    return defects[name], versions
+    model, _, node = case.rpartition(":")
+    is_model = model_cases.is_model(Path(model))
+    defects, versions = case_files.defects_of(None if is_model else path)
+    defect = None if ":" in case else next((each for each in defects if each.id == case), None)
+    if defect is None and ":" not in case:
+        hint = nearest(case, [each.id for each in defects])
+        raise click.UsageError(f"'{case}' is neither a defect nor a case, FILE.yaml:ID or a full id{hint}")
+    if is_model:
+        analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=session.target.name.takes_models)
+        candidates = model_cases.candidates(analysis, node, session)
+    else:
+        candidates = iter([case_files.find(case if defect is None else str(defect.example), path)])
+    for candidate in candidates:
+        executing.validate_against_reference([candidate])
+        variants = _variants(candidate, name, defect)
+        case_run = run_case(session, candidate, variants)
+        if (variant := _chosen(case_run, name, defect)) is not None:
+            break
+    is_named = defect is not None
+    if variant is not None and not is_named:
+        defects, versions = case_files.defects_of(Path(NAME))
+        (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
+        defect = shown_by(defects, session.profile.description, Features(case_run.case), variant, execution)
+        if defect is not None:
+            fixed = versions.fixed_in(defect)
+            end = f"; {fixed} does not have it" if fixed is not None else ""
+            options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
+    return _Subject(case_run, variants, variant, defect, versions, is_named)
 
 
 def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple[Variant, ...]":
     """The variants to execute: the default ones, and those that are named with the ones that they are compared with."""
     from maxpool_check.commands import executing
-    from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
+    from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS
 
-    named: list[Variant] = []
-    if name is not None:
-        with contextlib.suppress(KeyError):
-            named = [variant_named(name)]
-        if not set(named) & set(case.variants(named)):
-            # It says which there are.
-            executing.variants_named(case, name)
-    elif defect is not None:
+    named = [variant for variant in ALL_VARIANTS if variant.name == name]
+    if name is not None and not set(named) & set(case.variants(named)):
+        # It says which there are.
+        named = executing.variants_named(case, name)
+    elif name is None and defect is not None:
         expected = [each for each in defect.expected if each.by_conditions or each.binds(case.id)]
         named = [variant for each in expected for variant in sorted(each.variants or ())]
     return tuple(dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant)))))
@@ -204,24 +178,19 @@ def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple
 def _chosen(case_run: "CaseRun", name: str | None, defect: "Defect | None") -> "Variant | None":
     """The variant to reproduce: the first that diverges, as some entry of the defect expects, or Y alone if it shows the same."""
     from maxpool_check.judging.defects import shows
-    from maxpool_check.results.variants import Variant
+    from maxpool_check.results.variants import Y_ONLY
 
-    judgements = case_run.judgements
-    named = [
-        each
-        for each in case_run.diverging
-        if case_run.results[each].request is not None
-        and name in (None, each.name)
-        and (
-            defect is None
-            or any(
-                set(judgements[each].kinds) == {kind for kind in entry.kinds if shows(each, kind)}
-                for entry in defect.expected
-            )
+    def is_expected(variant: "Variant") -> bool:
+        kinds = set(case_run.judgements[variant].kinds)
+        entries = defect.expected if defect is not None else ()
+        return defect is None or any(
+            kinds == {each for each in entry.kinds if shows(variant, each)} for entry in entries
         )
-    ]
-    same = [each for each in named if judgements[each].kinds == judgements[named[0]].kinds]
-    return next((each for each in same if each == Variant(("Y",))), named[0] if named else None)
+
+    named = [each for each in case_run.diverging if case_run.results[each].request is not None]
+    named = [each for each in named if name in (None, each.name) and is_expected(each)]
+    same = [each for each in named if case_run.judgements[each].kinds == case_run.judgements[named[0]].kinds]
+    return Y_ONLY if Y_ONLY in same else next(iter(named), None)
 
 
 def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
@@ -267,7 +236,7 @@ def _written(
     targets = also or (others.installed(description) if target.tool is None else ())
     answers = others.answers(case_run.case, subject.variant, targets, options.setting("timeout"), required=bool(also))
     note = None
-    if defect is not None and subject.versions is not None:
+    if defect is not None:
         upstream = defect.upstream
         # A case has a title of its own: it may show something else, too.
         note = DefectNote(
@@ -279,11 +248,8 @@ def _written(
 
 
 def _verdicts(case_run: "CaseRun") -> str:
-    verdicts = []
-    for variant, judgement in case_run.judgements.items():
-        message = f" ({' '.join(judgement.message.split())})" if judgement.message else ""
-        verdicts.append(f"{variant.name} {judgement.verdict.value}{message}")
-    return "; ".join(verdicts)
+    texts = [f"{each.name} {verdict.verdict} {verdict.message}" for each, verdict in case_run.judgements.items()]
+    return "; ".join(" ".join(text.split()) for text in texts)
 
 
 def _print(case: "Case", reproduced: "Reproduced", name: str, folder: Path, written: "Written") -> None:

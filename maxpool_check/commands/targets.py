@@ -67,7 +67,7 @@ def list_(names: "tuple[TargetName, ...]", as_json: bool) -> int:
     ]
     if as_json:
         kernels = [{"name": name, "about": about} for name, about in words["kernels"].items()]
-        _dump("targets", {"known": known, "tools": tools, "kernels": kernels, "targets": targets})
+        options.dump("targets", {"known": known, "tools": tools, "kernels": kernels, "targets": targets})
     elif not names:
         states = [each["installed"] or f"not installed: {each['install']}" for each in known]
         rows = [(each["name"], f"{each['about']} ({state})") for each, state in zip(known, states, strict=True)]
@@ -121,7 +121,7 @@ def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
                 options.echo(f"\nOK  {plural(sum(step.state == 'ok' for step in steps), 'step')}")
                 options.echo(f'Next: maxpool-check run corpus:edge -t "{name}"')
     if as_json:
-        _dump("targets", {"exit_code": code, "targets": targets})
+        options.dump("targets", {"exit_code": code, "targets": targets})
     return code
 
 
@@ -211,10 +211,6 @@ def example(language: str) -> int:
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
     return 0
-
-
-def _dump(schema: str, document: Mapping[str, Any]) -> None:
-    options.echo(inert.dumps({"schema": f"maxpool-check/{schema}/1", **document}, indent=1))
 
 
 def _installed(distribution: str) -> str | None:

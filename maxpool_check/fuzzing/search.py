@@ -10,7 +10,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -172,14 +172,9 @@ class Searcher:
                 baselines.append(Baseline(description, frozenset(known)))
         return baselines
 
-    def search(
-        self, baselines: Sequence[Baseline], result: SeedResult,
-        report: Callable[[int, Sequence[Discovery]], None] = lambda *_: None,
-    ) -> None:  # fmt: skip
-        """Search from a seed and fill in the result; ``report`` gets the number and the discoveries of each drawn case.
-
-        Raises ``PoolLost`` where the targets are not those of the baselines.
-        """
+    def result(self, baselines: Sequence[Baseline], seed: int) -> SeedResult:
+        """The result of the search from a seed. Raises ``PoolLost`` where the targets are not those of the baselines."""
+        result = SeedResult(seed)
         try:
             with self._started() as sessions:
                 descriptions = [session.profile.description for session in sessions]
@@ -187,19 +182,13 @@ class Searcher:
                 pairs = zip(sessions, baselines, strict=True)
                 searches = [_Search(session, baseline.known) for session, baseline in pairs]
                 result.counts += [search.counts for search in searches]
-                for number, case in enumerate(self._plan.draw(result.seed), 1):
-                    discoveries = [discovery for search in searches for discovery in search.run(case)]
-                    result.discoveries += [(number, discovery) for discovery in discoveries]
-                    report(number, discoveries)
+                for number, case in enumerate(self._plan.draw(seed), 1):
+                    for search in searches:
+                        result.discoveries += [(number, discovery) for discovery in search.run(case)]
                 result.complete = True
         except (CannotStart, _GivenUp) as error:
             if not self._ended.is_set():
                 result.error, result.complete = str(error), True
-
-    def result(self, baselines: Sequence[Baseline], seed: int) -> SeedResult:
-        """The result of the search from a seed. Raises ``PoolLost``."""
-        result = SeedResult(seed)
-        self.search(baselines, result)
         return result
 
     def end(self) -> None:

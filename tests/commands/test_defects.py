@@ -94,12 +94,6 @@ def test_a_glob_that_no_longer_diverges_is_stale(cli, catalogue, kernel_target):
     assert gone.out.rstrip().endswith("NOT as expected")
 
 
-def test_ids_and_versions_are_whole_in_a_narrow_terminal(cli, catalogue):
-    out = cli("defects", "list", "-p", catalogue(), COLUMNS="50").out
-    assert "PY-SEED, severity wrong-on-special" in out
-    assert max(map(len, out.splitlines())) <= 60
-
-
 def test_check_of_a_record_needs_no_target(cli, catalogue, kernel_target, tmp_path):
     corpus, record = catalogue(), tmp_path / "record.jsonl"
     assert cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--known", "none", "-o", record, "-q").code == 1

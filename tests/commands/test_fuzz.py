@@ -1,14 +1,12 @@
 """``maxpool-check fuzz``."""
 
 import json
-import os
-import signal
 
 import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import eventually, misbehaving
+from tests.conftest import misbehaving
 
 
 def found(folder):
@@ -105,16 +103,6 @@ def test_a_target_that_always_dies_is_given_up(cli, tmp_path):
     assert "was given up after" in done.err
     # What was found until then is there.
     assert any("crash" in name for name in found(tmp_path / "found"))
-
-
-def test_an_interrupted_search_says_what_it_found(begun, kernel_target, tmp_path):
-    process = begun("fuzz", "-t", kernel_target("keeps_the_seed"), "--max-time", "1000", "-o", tmp_path / "found")
-    assert eventually(lambda: found(tmp_path / "found"))
-    os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 130, err
-    assert out.splitlines()[-1].startswith("INTERRUPTED ")
-    assert found(tmp_path / "found")
 
 
 @pytest.mark.parametrize(
