@@ -112,8 +112,9 @@ def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, kernel_t
     out, err = process.communicate(timeout=300)
     assert process.returncode == 3, err
     assert "error: the worker processes are gone" in err
-    first, last = err.splitlines()[-1].removeprefix("not searched to the end: seeds ").split("..")
-    assert 0 < int(first) < int(last) == 9999
+    first, *_, more = err.splitlines()[-1].removeprefix("not searched to the end: ").split(", ")
+    assert int(first) > 0
+    assert more.endswith(" more")
     assert out.splitlines()[-1].startswith("INCOMPLETE ")
     assert all_end(started)
 
@@ -148,7 +149,7 @@ def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "not searched to the end: seeds 0..5" in err
+    assert "not searched to the end: 0, 1, 2, 3, 4, 5" in err
     files = found(tmp_path / "found")
     assert files
     assert out.splitlines()[-1].startswith(f"INTERRUPTED {len(files)} new in ")
