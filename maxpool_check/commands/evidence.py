@@ -167,7 +167,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
         "checks": verification.checks,
         "problems": [{"place": place, "message": message} for place, message in verification.problems],
         "unchecked": verification.unchecked,
-        "undecided": [{"place": each.place, "verdict": each.verdict.value} for each in verification.undecided],
+        "undecided": [{"place": place, "verdict": verdict} for place, verdict in verification.undecided],
     }
     options.dump("verification", document)
     return verification.exit_code
@@ -239,7 +239,7 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
             f"{plural(len(undecided), 'execution')}: an output is too large for the record, so that the verdict could not be made "
             "again; --run compares them."
         )
-        lines += [f"  {each.place}: {each.verdict}" for each in undecided if verbose]
+        lines += [f"  {place}: {verdict}" for place, verdict in undecided if verbose]
     endings = {
         0: f"VERIFIED  {bundle}",
         1: f"NOT VERIFIED  {bundle}: {plural(len(problems), 'problem')}",

@@ -69,27 +69,19 @@ _BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "seve
 """What an execution, and the footer, says that depends on known defects."""
 
 
-@dataclass(frozen=True)
-class Undecided:
-    """An execution with outputs that are too large for the record: its place, and the verdict that the record has."""
-
-    place: str
-    verdict: Verdict
-
-
 @dataclass
 class Verification:
     """What came out of verifying a bundle.
 
     ``checks`` are sentences on what was found right. ``problems`` are what is not, each with its place: a member, and what is
-    meant in it. ``unchecked`` is what could not be checked. ``undecided`` are executions with outputs that
-    are too large for their record, which has their digests alone.
+    meant in it. ``unchecked`` is what could not be checked. ``undecided`` are places and verdicts of
+    executions with outputs that are too large for their record, which has their digests alone.
     """
 
     checks: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    undecided: list[Undecided] = field(default_factory=list)
+    undecided: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -210,7 +202,7 @@ class _RecordCheck:
             whole = head.corpus or msgspec.structs.replace(described, cases=head.cases, sha256=head.cases_sha256)
             parts["header"]["corpus"] = whole
         for each in record.executions:
-            place = "{} ({}) on {}".format(*_key(each))
+            place = _place(each)
             path, _, line = each.origin.rpartition(":")
             # It was in another folder, and its time was another one.
             other = {"origin": f"{PurePosixPath(path.replace(':', '/')).name}:{line}", "seconds": 0.0, "matched": False}
@@ -268,14 +260,10 @@ class _Replay:
     Outputs that the record does not hold are the reference's.
     """
 
-    def __init__(self, record: Record, add: Callable[[str, str], None], undecided: list[Undecided]) -> None:
+    def __init__(self, record: Record, add: Callable[[str, str], None], undecided: list[tuple[str, str]]) -> None:
         """``add`` gets the place and the message of each problem."""
-        self._targets, self._outputs, self._add, self._undecided = (
-            record.header.targets,
-            record.outputs,
-            add,
-            undecided,
-        )
+        self._targets, self._outputs = record.header.targets, record.outputs
+        self._add, self._undecided = add, undecided
         self._variants = frozenset(map(variant_named, record.header.effective_settings.variants))
         self._budget = FailureBudget(self._variants)
         self.given_up = self._budget.given_up
@@ -317,7 +305,7 @@ class _Replay:
                 # Where an output of another variant is missing, a verdict that compares the two may be right.
                 may_compare = None in outcomes.values() and isinstance(outcome, Returned) and not is_same
                 if outcome is None or may_compare:
-                    self._undecided.append(Undecided("{} ({}) on {}".format(*_key(own)), own.verdict))
+                    self._undecided.append((_place(own), own.verdict.value))
                     of_case = {name: getattr(line, name) for name in (*_BY_THE_CASE, "case_sha256", "origin")}
                     line = msgspec.structs.replace(plain, **of_case)
             lines.append(line)
@@ -364,7 +352,7 @@ class _Replay:
         return RefusedByTarget(status, rest)
 
     def _returned(self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution) -> Returned | None:
-        place, expected = "{} ({}) on {}".format(*_key(execution)), {}
+        place, expected = _place(execution), {}
         if isinstance(oracle, GraphOracle):
             expected = oracle.expected
         sides = expected.keys() - {"Y", "Indices"}
@@ -415,8 +403,8 @@ def _unoptimized(
     }
 
 
-def _key(execution: Execution) -> tuple[str, str, str]:
-    return execution.case, execution.variant, execution.target
+def _place(execution: Execution) -> str:
+    return f"{execution.case} ({execution.variant}) on {execution.target}"
 
 
 def _is_same(a: Any, b: Any) -> bool:
