@@ -26,10 +26,10 @@ _MOST = 20
 """How many problems, and changes of a part, are printed."""
 
 TRACE_FORMATS = {
-    **dict.fromkeys(("text", "markdown", "html"), "view"),
-    **dict.fromkeys(("json", "csv", "sdoc", "needs"), "tools"),
+    **dict.fromkeys(("text", "markdown", "html"), "reporting.writers"),
+    **dict.fromkeys(("json", "csv", "sdoc", "needs"), "evidence.tracing.tools"),
 }
-"""The formats of a trace, each with the module of :mod:`maxpool_check.evidence.tracing` that writes it."""
+"""The formats of a trace, each with the module that writes it."""
 
 _bundle = click.argument("bundle", type=options.FILE, metavar="BUNDLE")
 
@@ -250,7 +250,7 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
 
 def trace_format(name: str) -> "Callable[[TraceReport, TextIO], None]":
     """The function that writes a trace in a format."""
-    module = importlib.import_module(f"maxpool_check.evidence.tracing.{TRACE_FORMATS[name]}")
+    module = importlib.import_module(f"maxpool_check.{TRACE_FORMATS[name]}")
     write: Callable[[TraceReport, TextIO], None] = getattr(module, f"write_{name}")
     return write
 

@@ -48,7 +48,7 @@ from maxpool_check.evidence.kills import to_json
 from maxpool_check.evidence.proof import shipped_proof, sources
 from maxpool_check.evidence.tracing import tools
 from maxpool_check.evidence.tracing.trace import TracedClause
-from maxpool_check.evidence.tracing.view import TraceReport, result, write_html
+from maxpool_check.evidence.tracing.view import TraceReport, result
 from maxpool_check.files import open_regular
 from maxpool_check.reporting import markup, writers
 from maxpool_check.reporting.writers.html import asset, source_of
@@ -246,7 +246,7 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
         writers.write_html(report_of(record), page)
         yield f"reports/{page_name(member)}.html", page.getvalue().encode()
     report, page, trace = TraceReport(contents.trace), io.StringIO(), io.StringIO()
-    write_html(report, page)
+    writers.write_html(report, page)
     tools.write_json(report, trace)
     yield "trace.html", page.getvalue().encode()
     yield "trace.json.gz", compressed(trace.getvalue().encode())

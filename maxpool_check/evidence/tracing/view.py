@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
 from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedClause, TracedDocuments, TracedRecord, TracedResult
 from maxpool_check.reporting import blocks
@@ -22,7 +21,7 @@ from maxpool_check.reporting.blocks import (
     Table,
     slug,
 )
-from maxpool_check.reporting.writers import html, markdown, terminal
+from maxpool_check.reporting.writers import Form
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural, some
 
@@ -50,21 +49,9 @@ class TraceReport:
     color: bool = False
     verbose: bool = False
 
-
-def write_text(report: TraceReport, file: TextIO) -> None:
-    """Write a trace for a terminal."""
-    document = view(report.trace, in_full=report.verbose)
-    terminal.write(document, file, report.width, color=report.color, everything=report.verbose)
-
-
-def write_markdown(report: TraceReport, file: TextIO) -> None:
-    """Write a trace as Markdown."""
-    markdown.write(view(report.trace), file)
-
-
-def write_html(report: TraceReport, file: TextIO) -> None:
-    """Write the page of a trace."""
-    html.write(view(report.trace), file)
+    def documents(self, form: Form) -> Iterator[Document]:
+        """The report in a form."""
+        yield view(self.trace, in_full=self.verbose or form is not Form.TEXT)
 
 
 def view(trace: Trace, *, in_full: bool = True) -> Document:
