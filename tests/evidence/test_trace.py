@@ -186,7 +186,7 @@ def test_clauses_that_no_target_compared_are_named_and_do_not_fail(cli, unequal)
     assert "NOT COMPARED on any target" in page
     assert '<p class="verdict known"><strong>NOT ALL COMPARED' in page
     text = cli(*words, "--report", "markdown").out
-    assert text.index("`SONNX-PADS-C1`") < text.index("`SONNX-MAX`")
+    assert "NOT COMPARED on any target" in text
     rows = csv.DictReader(io.StringIO(cli(*words, "--report", "csv").out))
     assert {row["not_compared"].count("kernels.py") for row in rows if row["clause"] == "SONNX-PADS-C1"} == {2}
     # Without a record, nothing is said of it.
