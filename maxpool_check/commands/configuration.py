@@ -17,6 +17,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.main import COMMANDS, cli
 from maxpool_check.files import read_regular
@@ -99,6 +100,17 @@ class Configuration:
                     raise BadConfiguration(f"{entry.where} {error}") from error
         return found
 
+    def unknown_variables(self) -> Iterator[str]:
+        """The variables that begin as those of keys, and are none, with what they may have meant."""
+        known = {f"{PREFIX}{name.upper()}" for name in (*SHARED, "config", "requires_browser")}
+        if unknown := {name for name in self.variables if name.startswith(PREFIX)} - known:
+            from maxpool_check.specifications.specification import nearest
+
+            own = {"_".join((*path, str(each.name))).upper() for path, leaf in leaves() for each in leaf.params}
+            known |= {f"{PREFIX}{name}" for name in own}
+            for name in sorted(unknown - known):
+                yield f"{name} is no variable of maxpool-check{nearest(name, sorted(known))}"
+
 
 def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> None:
     """Give a command its defaults."""
@@ -111,6 +123,8 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> N
             return
         raise
     if not ctx.resilient_parsing:
+        for message in configuration.unknown_variables():
+            click.echo(inert.line(f"warning: {message}"), err=True)
         for name in {*options.IN_ENVIRONMENT} & {*defaults}:
             # What makes environments reads them there, in this process and in those that it starts.
             if value := defaults[name]:
@@ -190,9 +204,31 @@ def placed(error: click.ClickException) -> click.ClickException:
 
 
 def command_line() -> tuple[str, ...]:
-    """The words of the command line that is running."""
+    """The command line that is running, with what a configuration or a variable added to it, so that it needs neither."""
     ctx = click.get_current_context(silent=True)
-    return (PROGRAM, *(ctx.find_root().obj or ())) if ctx is not None else ()
+    if ctx is None:
+        return ()
+    words = list(ctx.find_root().obj or ())
+    added: list[str] = []
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(str(parameter.name))
+        if source not in (ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT):
+            continue
+        value = (ctx.default_map or {}).get(str(parameter.name))
+        value = parameter.value_from_envvar(ctx) if source is ParameterSource.ENVIRONMENT else value
+        values = [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
+        option = max(parameter.opts, key=len)
+        if isinstance(parameter, click.Argument):
+            words += values
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            added += [option] if parameter.type_cast_value(ctx, value) else []
+        else:
+            added += [word for each in values for word in (option, each)]
+    if words == list(ctx.find_root().obj or ()) and not added:
+        return (PROGRAM, *words)
+    begin = words.index(ctx.find_root().invoked_subcommand or "")
+    end = words.index("--") if "--" in words else begin + 1
+    return (PROGRAM, "--config", "none", *words[begin:end], *added, *words[end:])
 
 
 def described() -> tuple[str, list[tuple[str, str, str]]]:

@@ -42,18 +42,27 @@ def test_a_run_needs_no_arguments_with_a_configuration(project):
     assert done.code == 1, done.err
     record = read(project / "record.jsonl")
     assert {each.variant for each in record.executions} == {"y-only"}
-    assert list(record.header.command) == ["maxpool-check", "run", "-o", "record.jsonl", "--report", "json"]
+    assert list(record.header.command) == [
+        "maxpool-check", "--config", "none", "run", "--variants", "y-only", "-o", "record.jsonl", "--report", "json", "cases",
+    ]  # fmt: skip
 
 
-def test_the_paths_of_a_configuration_are_relative_to_its_file(project):
+def test_the_command_line_of_a_record_repeats_the_run_without_the_configuration(project):
     configure(project, 'paths = ["cases"]\n[run]\nvariants = ["y-only"]\ntargets = ["python:kernel.py:nothing"]\n')
-    recorded(project / "below", MAXPOOL_CHECK_TIMEOUT="7")
-    (target,) = read(project / "below/record.jsonl").header.targets
-    assert target.name == "python:../kernel.py:nothing"
+    words = recorded(project / "below", MAXPOOL_CHECK_TIMEOUT="7")
+    assert words[words.index("--timeout") + 1] == "7"
+    assert words[words.index("--target") + 1] == "python:../kernel.py:nothing"
+    first = read(project / "below/record.jsonl")
+    (project / "maxpool-check.toml").unlink()
+    command(*words[1:], cwd=project / "below")
+    second = read(project / "below/record.jsonl")
+    assert [(each.case, each.variant, each.verdict) for each in second.executions] == [
+        (each.case, each.variant, each.verdict) for each in first.executions
+    ]
+    assert second.header.cases_sha256 == first.header.cases_sha256
 
 
-def test_a_record_has_the_command_line_as_it_was_typed(project):
-    configure(project, "jobs = 1\n")
+def test_without_a_configuration_a_record_has_the_command_line_as_it_was_typed(project):
     words = recorded(project, "cases")
     assert list(words) == ["maxpool-check", "run", "cases", "-q", "-o", str(project / "record.jsonl")]
 
@@ -166,7 +175,7 @@ def test_a_mistake_is_an_error_with_its_place(project, text, message):
     assert done.err.startswith(f"Error: maxpool-check.toml{message}"), done.err
 
 
-def test_a_bad_variable_is_an_error(project):
+def test_a_bad_variable_is_an_error_and_an_unknown_one_is_named(project):
     for variables, message in (
         ({"MAXPOOL_CHECK_STRICT": "maybe"}, "MAXPOOL_CHECK_STRICT: 'maybe' is not a valid boolean"),
         ({"MAXPOOL_CHECK_JOBS": "0"}, "MAXPOOL_CHECK_JOBS: 0 is not in the range"),
@@ -174,6 +183,10 @@ def test_a_bad_variable_is_an_error(project):
     ):
         done = command("run", "cases", cwd=project, **variables)
         assert (done.code, message in done.err) == (2, True), done.err
+    warning = "warning: MAXPOOL_CHECK_TIMOUT is no variable of maxpool-check (did you mean 'MAXPOOL_CHECK_TIMEOUT'?)\n"
+    assert command("cases", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == warning
+    assert command("--config", "none", "cases", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == ""
+    assert command("cases", "list", "cases", cwd=project, MAXPOOL_CHECK_REQUIRES_BROWSER="1").err == ""
 
 
 def test_help_and_schema_need_no_valid_configuration(project):
