@@ -53,6 +53,7 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     Without a PATH and a selection, the parts of the corpus that comes with the tool are listed, with the number of their cases.
+
     \b
     Examples:
       maxpool-check cases list

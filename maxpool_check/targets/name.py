@@ -124,6 +124,8 @@ def parse(text: str) -> TargetName:
         return _parse_kernel(text)
     if text.startswith(TRANSFORM):
         return _parse_transform(text)
+    if text.endswith(RECORD_SUFFIXES):
+        raise BadTarget(f"'{text}' is a record, and no target; 'maxpool-check gate OLD NEW' compares two records")
     match = parts_of(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")
@@ -132,8 +134,6 @@ def parse(text: str) -> TargetName:
         hint = _kernel_hint(text) or nearest(runtime, RUNTIMES)
         if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
             hint = f" (did you mean 'onnxruntime=={text}'?)"
-        elif text.endswith(RECORD_SUFFIXES):
-            hint = "; it is a record, of which 'gate' takes two"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets list'")
     options = _options(match, text)
     has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"

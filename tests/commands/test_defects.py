@@ -194,7 +194,7 @@ def test_what_fits_the_conditions_of_a_defect_is_added_to_it(cli, catalogue, ker
 def test_gate_names_the_defect_of_a_change(cli, catalogue, kernel_target):
     done = cli("gate", catalogue(), "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"))
     assert done.code == 1
-    assert "REGRESSED  conforms -> PY-SEED" in done.out
+    assert "BLOCKS  regressed: conforms -> PY-SEED" in done.out
     assert "PY-SEED (wrong-on-special): MaxPool keeps" in done.out
 
 

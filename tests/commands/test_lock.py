@@ -70,7 +70,7 @@ def test_few_of_many_cases_are_named(cli, small, locked):
             '{"schema": "x", "name": "", "version": null, "sha256": "", "defects": {}, "cases": {}}',
             "has the schema 'x'",
         ),
-        (None, "not found"),
+        (None, "No such file or directory; 'maxpool-check cases lock -o "),
     ],
 )
 def test_a_file_that_is_no_lock(cli, small, tmp_path, content, message):

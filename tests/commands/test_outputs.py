@@ -81,7 +81,7 @@ def test_what_the_first_line_says_is_in_the_record_and_in_the_reports(cli, small
     target, record, page = outputs(ORDINARY, ready=ready), tmp_path / "r.jsonl", tmp_path / "r.html"
     done = cli("run", small, "-t", target, "-k", "small:ordinary", "-o", record, "--report", f"html={page}")
     assert done.code == 0, done.err
-    assert " ".join(done.out.split()).startswith(f"{target} acme-dsp 2.1")
+    assert " ".join(done.out.split()).startswith(f"{target}: acme-dsp 2.1")
     (described,) = read(record).header.targets
     assert (described.distribution, described.version, described.provider) == ("acme-dsp", "2.1", "")
     assert described.specs == ("onnx-22",)
