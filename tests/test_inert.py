@@ -77,6 +77,7 @@ DOCUMENTS = {address(name) for name in SPECIFICATIONS}
 
 
 SUMMARIES = (
+    r"[\w.+-]+ to [\w.+-]+: \d+ [a-z-]+(, \d+ [a-z-]+)*|"
     r"All \d+ cases|\d+ cases?( with their clauses)?|The first \d+ of \d+ cases|\d+ other groups? of changes|"
     r"\d+ executions? wrong in both, which is no change|\d+ cases? left out, not the same in both|Environment and settings|"
     r"Known defects, and inconsistent results|Behaviour observed where the documents leave a point open"

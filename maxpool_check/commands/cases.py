@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 import maxpool_check
+from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.words import plural
 
@@ -72,7 +73,7 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     for case in cases:
         flow = f" {' > '.join(case.context.operators)}" if case.context and case.context.has_nodes else ""
         X = f"{case.X.dtype.name}{list(case.X.shape)}{flow}"
-        options.echo(f"{case.id:48}  {case.spec:8}  {X:24}  {case.title}")
+        options.echo(inert.line(f"{case.id:48}  {case.spec:8}  {X:24}  {case.title}"))
     return 0
 
 
