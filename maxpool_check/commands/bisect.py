@@ -83,9 +83,12 @@ def command(
             observed[each.variant] = f"{each.verdict}: {each.message}" if failed else Observation(key, each, kind)
         if not output.quiet:
             # The report says why one is skipped.
-            results = [observed.get(each.name, "not executed") for each in variants]
-            texts = dict.fromkeys("skipped" if isinstance(each, str) else str(each) for each in results)
-            options.echo(f"{versions[position]}: {'; '.join(texts)}", err=True)
+            texts: dict[str, list[str]] = {}
+            for each in variants:
+                result = observed.get(each.name, "not executed")
+                texts.setdefault("skipped" if isinstance(result, str) else str(result), []).append(each.name)
+            results = [f"{', '.join(names)} {text}" if len(texts) > 1 else text for text, names in texts.items()]
+            options.echo(f"{versions[position]}: {'; '.join(results)}", err=True)
         return observed
 
     chosen, search, skipped = _search(versions, variants, observe)
@@ -142,12 +145,20 @@ def check_unversioned(target: "TargetName") -> None:
 def _search(
     versions: "Sequence[Version]", variants: "Sequence[Variant]", observe: Any
 ) -> tuple[Any, Any, dict[str, str]]:
-    """The first variant that changes, its search, and the releases skipped: those that differ between the ends come first."""
-    from maxpool_check.comparing.bisection import Bisection
+    """The first variant that changes, or else one that is wrong: its search, and the releases skipped.
+
+    Those that differ between the ends come first.
+    """
+    from maxpool_check.comparing.bisection import Bisection, Observation
 
     ends = observe(0), observe(len(versions) - 1)
+
+    def order(variant: "Variant") -> tuple[bool, bool]:
+        last = ends[1].get(variant.name)
+        return ends[0].get(variant.name) == last, not (isinstance(last, Observation) and last.is_fault)
+
     searches = []
-    for variant in sorted(variants, key=lambda each: ends[0].get(each.name) == ends[1].get(each.name)):
+    for variant in sorted(variants, key=order):
         skipped: dict[str, str] = {}
 
         def test(

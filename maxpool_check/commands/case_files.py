@@ -96,7 +96,10 @@ class CaseFiles:
         cases = of_documents(selected, names)
         if not cases:
             others = sorted({case.spec for case in selected})
-            raise click.UsageError(f"no selected case is of {' or '.join(names)}; they are of {', '.join(others)}")
+            hint = "" if self.specs else f"; '--spec {others[0]}' takes them all the same"
+            raise click.UsageError(
+                f"no selected case is of {' or '.join(names)}; they are of {', '.join(others)}{hint}"
+            )
         return cases
 
 
@@ -108,6 +111,17 @@ def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
     root = collection.root_of(path or collection.default_path())
     with mistakes("nothing is shown"):
         return read_all_defects(collection.defect_files(root)), read_versions(root)
+
+
+def all_defects(path: Path | None) -> tuple[list[Defect], DefectVersions]:
+    """As :func:`defects_of`, and without a path, the defects that come with the tool beside those here."""
+    defects, versions = defects_of(path)
+    if path is None and not is_shipped(collection.default_path()):
+        shipped, of_shipped = defects_of(Path(CORPUS))
+        own = {each.id for each in defects}
+        defects += [each for each in shipped if each.id not in own]
+        versions = DefectVersions({**of_shipped.shown, **versions.shown})
+    return defects, versions
 
 
 def _lock(path: Path) -> CorpusLock:

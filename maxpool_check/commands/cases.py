@@ -226,7 +226,7 @@ def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except (ForeignFile, NotFree) as error:
-        raise click.UsageError(f"{error}; choose another folder") from error
+        raise click.UsageError(str(error)) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise

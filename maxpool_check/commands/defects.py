@@ -72,10 +72,10 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
       maxpool-check defects list onnxruntime --live
       maxpool-check defects list --json
     """
-    from maxpool_check.commands.case_files import defects_of
+    from maxpool_check.commands.case_files import all_defects
     from maxpool_check.explaining import defects as catalogue
 
-    known, versions = defects_of(path)
+    known, versions = all_defects(path)
     chosen = [defect for defect in _chosen(known, names) if versions.is_live(defect) or not live]
     chosen = catalogue.in_order(chosen, versions)
     if as_json:
@@ -106,10 +106,12 @@ def check(
     """
     from maxpool_check.commands import case_files, executing
     from maxpool_check.comparing.defects import completeness, statuses
-    from maxpool_check.corpus.collection import default_path, is_shipped, root_of
+    from maxpool_check.corpus.collection import NAME, default_path, is_shipped, root_of
     from maxpool_check.corpus.conditions import with_cases
     from maxpool_check.corpus.defect_versions import write_versions
 
+    if path is None and names and not {*names} & {each.id for each in case_files.defects_of(None)[0]}:
+        path = Path(NAME)
     path = path or default_path()
     if write and is_shipped(path):
         raise click.UsageError(

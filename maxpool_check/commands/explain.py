@@ -109,10 +109,15 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "document": document.name, "title": document.title, "policies": document.policies.names(),
             "clauses": [clause.id for clause in clauses_of(document.name)],
         }  # fmt: skip
-    defects_known, versions = case_files.defects_of(path)
+    defects_known, versions = case_files.all_defects(path)
     known = {defect.id: defect for defect in defects_known}
     if word in known:
         return defects.explained(known[word], versions), defects.data(known[word], versions)
+    if rows := terms.in_pages(word):
+        return terms.word_explained(word, rows), {
+            "word": word,
+            "meanings": [{"page": page, "text": text} for page, text in rows],
+        }
     names = [*(kind.value for kind in DivergenceKind), *known, *SPECIFICATIONS, *clauses()]
     raise click.UsageError(
         f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "

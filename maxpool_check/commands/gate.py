@@ -119,7 +119,9 @@ def command(
         names = [str(each[0]) if options.is_given(name) else None for name, each in (("base", base), ("head", head))]
         cases = _of_documents((old, new), spec)
         compared = _compared(old, new, (names[0], names[1]), policy, intersection=intersection, cases=cases)
-        return _show(compared, shown, verbose, f"{paths[1]} --base {paths[0]}")
+        # In one record, the base is a target of it.
+        before = compared[0].old.name if paths[0] == paths[1] and compared else paths[0]
+        return _show(compared, shown, verbose, f"{paths[1]} --base {before}")
     _refuse("is for two records", "intersection")
     if missing := [name for name, values in (("--base", base), ("--head", head)) if not values]:
         raise click.UsageError(f"Missing option '{missing[0]}'; or name two records, OLD.jsonl NEW.jsonl")

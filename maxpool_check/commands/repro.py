@@ -132,7 +132,7 @@ def _subject(
 
     model, _, node = case.rpartition(":")
     is_model = model_cases.is_model(Path(model))
-    defects, versions = case_files.defects_of(None if is_model else path)
+    defects, versions = case_files.all_defects(None if is_model else path)
     defect = None if ":" in case else next((each for each in defects if each.id == case), None)
     if defect is None and ":" not in case:
         hint = nearest(case, [each.id for each in defects])
@@ -141,7 +141,8 @@ def _subject(
         analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=session.target.name.takes_models)
         candidates = model_cases.candidates(analysis, node, session)
     else:
-        candidates = iter([case_files.find(case if defect is None else str(defect.example), path)])
+        named = case if defect is None else defect.example or _first_case(defect)
+        candidates = iter([case_files.find(named, path)])
     for candidate in candidates:
         executing.validate_against_reference([candidate])
         variants = _variants(candidate, name, defect)
@@ -158,6 +159,14 @@ def _subject(
             end = f"; {fixed} does not have it" if fixed is not None else ""
             options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
     return _Subject(case_run, variants, variant, defect, versions, is_named)
+
+
+def _first_case(defect: "Defect") -> str:
+    """A case that is expected to show a defect which names no example. Raises ``click.UsageError``."""
+    for pattern in (each for item in defect.expected for each in item.cases or ()):
+        if not set(pattern) & set("*?["):
+            return pattern
+    raise click.UsageError(f"the defect {defect.id} has no example; name the case instead")
 
 
 def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple[Variant, ...]":

@@ -113,7 +113,7 @@ def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
         elif not target.get("executes") and (names or target["starts"]):
             code = options.Incomplete.exit_code
         if wrong and not as_json:
-            options.echo(f"\nWRONG  {len(wrong)} of {plural(len(steps), 'step')} are wrong or missing")
+            options.echo(f"\nWRONG  wrong or missing: {len(wrong)} of {plural(len(steps), 'step')}")
             options.echo("'maxpool-check docs kernel' describes the protocol")
         elif not as_json:
             options.echo("\n".join(_lines(target)))

@@ -1,5 +1,6 @@
 """The words of reports, explained: kinds of divergence, clauses, and the documents, alone and side by side."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -9,6 +10,7 @@ import numpy as np
 import yaml
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.docs import topics
 from maxpool_check.judging.examples import Example, example_of
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
@@ -50,6 +52,27 @@ def kinds_listed(*, examples: bool) -> Iterator[Block]:
         of_kinds: list[Block] = [block for kind in of_group for block in kind_explained(kind)]
         yield Section(group.value, of_kinds if examples else [Table(["", ""], rows)])
     yield Paragraph("maxpool-check explain KIND shows an example; -v all of them.")
+
+
+def in_pages(word: str) -> list[tuple[str, str]]:
+    """What tables of the documentation say of a word, such as a verdict, a severity or an interpretation: page and text."""
+    rows = []
+    for name in ("verdicts", "gate", "model"):
+        tables = re.findall(r"^\|.*\n\|[-:| ]+\n(?:\|.*\n)+", topics()[name].text, re.MULTILINE)
+        for head, _, *lines in (table.splitlines() for table in tables):
+            headings = [cell.strip() for cell in head.strip("|").split("|")]
+            for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines):
+                if any(f"`{word}`" in cell.partition(":")[0] for cell in cells[:2]):
+                    pairs = (f"{heading}: {cell}" for heading, cell in zip(headings, cells, strict=True) if cell)
+                    rows.append((name, "; ".join(pairs).replace("`", "")))
+    return rows
+
+
+def word_explained(word: str, rows: Sequence[tuple[str, str]]) -> Iterator[Block]:
+    """A word of reports, by what the pages of the documentation say of it, as of :func:`in_pages`."""
+    yield Heading(3, code(word))
+    yield from (Paragraph(text) for _, text in rows)
+    yield Paragraph(f"maxpool-check docs {rows[0][0]} has more.")
 
 
 def kind_explained(kind: DivergenceKind) -> Iterator[Block]:

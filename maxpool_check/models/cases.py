@@ -23,7 +23,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
 
-WRITTEN_BY = "Written by maxpool-check model --case."
+WRITTEN_BY = "Written by maxpool-check model --cases."
 """The first line of the files."""
 
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"

@@ -66,7 +66,8 @@ class ComparisonReport:
 
     def documents(self, form: Form) -> Iterator[Document]:
         """The report, with fewer and fewer groups in full; all of them on a page, and where everything is asked for."""
-        word, _, reason = self.result.partition(" ")
+        *words, reason = self.result.split(" ", 2 if self.result.startswith("NOTHING COMPARED") else 1)
+        word = " ".join(words)
         facts: list[tuple[str, Inline]] = [
             (label, [Span(side.name, strong=True), f": {side.software()}"])
             for comparison in self.comparisons
@@ -218,7 +219,9 @@ def table_of(groups: Sequence[TransitionGroup], most: int | None = 100) -> block
 
 def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Finding:
     """A group of changes: why, the smallest case with both results, and its cases."""
-    is_better, smallest, cases = group.change in IMPROVEMENTS, group.smallest, group.cases
+    smallest, cases = group.smallest, group.cases
+    # What is executed now, and wrong, is no improvement.
+    is_better = group.change in IMPROVEMENTS and not (group.change is Change.ADDED and group.kinds[1])
     state = "blocks" if group.blocks else "accepted" if group.accepted else "better" if is_better else "to review"
     tone = "bad" if group.blocks else "good" if is_better else "known"
     names = slug(f"{_name(comparison)}-{group.change.value}-{group.accepted or ''}-{group_cause(group)}")

@@ -154,3 +154,27 @@ def test_the_list_of_kinds_stays_in_two_columns_on_a_terminal_that_has_room(cli)
     # A script reads one line for each kind.
     whole = cli("explain", COLUMNS="80").out.splitlines()
     assert "  y-saturated-infinity     Y is the largest finite value of the dtype instead of infinity." in whole
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("diverges", "the outputs contradict the document"),
+        ("REVIEW", "of an upgrade: nothing changes, or something does, and not for the worse"),
+        ("newly-refused", "it returned right outputs and is refused"),
+        ("valid_ceil", "the output size is rounded up"),
+        ("kept", "those of a NaN of the window"),
+    ],
+)
+def test_a_word_of_a_report_is_explained_by_the_documentation(cli, word, text):
+    done = cli("explain", word)
+    assert done.code == 0, done.err
+    assert text in " ".join(done.out.split())
+    assert {each["page"] for each in cli("explain", word, "--json").json["meanings"]} <= {"verdicts", "gate", "model"}
+
+
+def test_defects_that_come_with_the_tool_are_known_beside_those_of_a_corpus(cli, tmp_path):
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/known-divergences.yaml").write_text("known: []\n")
+    done = cli("explain", "ORT-PAD-FOLDED", cwd=tmp_path)
+    assert (done.code, done.out.startswith("ORT-PAD-FOLDED: ")) == (0, True), done.err
