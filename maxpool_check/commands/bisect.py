@@ -84,9 +84,9 @@ def command(
         if not output.quiet:
             # The report says why one is skipped.
             texts: dict[str, list[str]] = {}
-            for each in variants:
-                result = observed.get(each.name, "not executed")
-                texts.setdefault("skipped" if isinstance(result, str) else str(result), []).append(each.name)
+            for name in (variant.name for variant in variants):
+                result = observed.get(name, "not executed")
+                texts.setdefault("skipped" if isinstance(result, str) else str(result), []).append(name)
             results = [f"{', '.join(names)} {text}" if len(texts) > 1 else text for text, names in texts.items()]
             options.echo(f"{versions[position]}: {'; '.join(results)}", err=True)
         return observed
