@@ -1,0 +1,232 @@
+"""What the tests kill: a sample of small changes of the package, each a mutant, and the tests that fail for it.
+
+    python -m tests.mutation draw --seed 1 -n 300 -o tests/data/mutants-1.json
+    python -m tests.mutation measure tests/data/mutants-1.json -o build/kills-1.json
+
+``draw`` takes as many mutants of each room of :data:`ROOMS` as it has of all places that can be changed, of those in functions.
+``measure`` runs the tests once with coverage (``pip install pytest-cov``), which says which tests execute a line, and how long each
+takes. For each mutant it runs those that execute it in a copy of the checkout, the cheapest first, as many as take :data:`LIMIT`
+seconds. A mutant that no test executes survives. It takes some hours on two cores; what the output has already is not measured again.
+"""
+
+import ast
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
+from pathlib import Path
+from queue import Queue
+from xml.etree import ElementTree
+
+import click
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("reporting", "comparing", "commands", "evidence", "corpus", "running", "targets")
+LIMIT = 60
+MARKS = "not long and not runtimes"
+COPIES = 2
+
+OTHER = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.In: ast.NotIn,
+    ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
+}  # fmt: skip
+
+OTHER_VALUE = {bool: lambda value: not value, int: lambda value: value + 1, str: lambda value: f"{value}?"}
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """The mutant of a node, or nothing where it has none."""
+    match node:
+        case ast.Compare(left, [op], comparators) if type(op) in OTHER:
+            return ast.Compare(left, [OTHER[type(op)]()], comparators)
+        case ast.BoolOp(op, values):
+            return ast.BoolOp(OTHER[type(op)](), values)
+        case ast.BinOp(left, op, right) if type(op) in OTHER:
+            return ast.BinOp(left, OTHER[type(op)](), right)
+        case ast.UnaryOp(ast.Not(), operand):
+            return operand
+        case ast.IfExp(test, body, orelse):
+            return ast.IfExp(test, orelse, body)
+        case ast.Constant(bool() | int() | str() as value):
+            return ast.Constant(OTHER_VALUE[type(value)](value))
+        case ast.Expr(ast.Call()):
+            return ast.Pass()
+        case ast.Return(ast.AST()):
+            return ast.Return(ast.Constant(None))
+    return None
+
+
+def places(path: Path) -> Iterator[ast.AST]:
+    """The nodes in the functions of a module that have a mutant; no annotations, docstrings or parts of f-strings."""
+
+    def within(node: ast.AST) -> Iterator[ast.AST]:
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "args") or isinstance(node, ast.JoinedStr):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not (
+                    isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+                ):
+                    yield from [child] if changed(child) is not None else []
+                    yield from within(child)
+
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    outer = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, functions)]
+    inner = {id(each) for function in outer for each in ast.walk(function) if each is not function}
+    for function in outer:
+        yield from within(function) if id(function) not in inner else ()
+
+
+def mutated(text: str, mutant: dict) -> str:
+    """The text of a module with the mutant in it."""
+    lines = text.encode().splitlines(keepends=True)
+    (line, column), (last, end) = mutant["from"], mutant["to"]
+    before = b"".join(lines[: line - 1]) + lines[line - 1][:column]
+    after = lines[last - 1][end:] + b"".join(lines[last:])
+    return (before + mutant["new"].encode() + after).decode()
+
+
+@click.group()
+def cli() -> None:
+    """What the tests kill."""
+
+
+@cli.command()
+@click.option("--seed", type=int, required=True)
+@click.option("-n", "count", type=int, default=300, show_default=True)
+@click.option("-o", "output", type=click.Path(path_type=Path), required=True)
+def draw(seed: int, count: int, output: Path) -> None:
+    """Write a sample of mutants."""
+    every = []
+    for path in sorted(each for room in ROOMS for each in (ROOT / "maxpool_check" / room).rglob("*.py")):
+        text = path.read_text()
+        for node in places(path):
+            new, old = ast.unparse(changed(node)), ast.get_source_segment(text, node)
+            every.append(
+                {
+                    "path": str(path.relative_to(ROOT)), "from": [node.lineno, node.col_offset],
+                    "to": [node.end_lineno, node.end_col_offset], "old": old,
+                    "new": f"({new})" if isinstance(node, ast.expr) else new,
+                }
+            )  # fmt: skip
+    sample = random.Random(seed).sample(every, count)
+    sample.sort(key=lambda each: (each["path"], each["from"]))
+    output.write_text("[\n" + ",\n".join(map(json.dumps, sample)) + "\n]\n")
+    click.echo(f"{count} of {len(every)} mutants")
+
+
+def covering(folder: Path) -> tuple[dict[tuple[str, int], set[str]], dict[str, float]]:
+    """The tests that execute each line, by path and line; and the seconds of each test."""
+    data, report = folder / ".coverage", folder / "build/tests.xml"
+    if not data.exists():
+        command = ["-m", "pytest", "-q", "-m", MARKS, "-n", str(COPIES), "--cov=maxpool_check", "--cov-context=test"]
+        subprocess.run([sys.executable, *command, "--cov-report=", f"--junitxml={report}"], cwd=folder, check=False)
+    from coverage.numbits import numbits_to_nums
+
+    tests: dict[tuple[str, int], set[str]] = {}
+    rows = sqlite3.connect(data).execute(
+        "select path, context, numbits from line_bits join file on file.id = file_id join context on context.id = context_id"
+    )
+    for path, context, numbits in rows:
+        if test := context.partition("|")[0]:
+            for line in numbits_to_nums(numbits):
+                tests.setdefault((str(Path(path).relative_to(folder)), line), set()).add(test)
+    cases = ElementTree.parse(report).iter("testcase")
+    return tests, {f"{case.get('classname')}.{case.get('name')}": float(case.get("time", 0)) for case in cases}
+
+
+def cheapest(tests: set[str], seconds: dict[str, float]) -> list[str]:
+    """As many of the tests as take :data:`LIMIT` seconds, and one at least."""
+
+    def time_of(test: str) -> float:
+        file, _, name = test.partition(".py::")
+        name, bracket, parameters = name.partition("[")
+        return seconds.get(f"{file.replace('/', '.')}.{name.replace('::', '.')}{bracket}{parameters}", LIMIT)
+
+    ordered = sorted(tests, key=lambda test: (time_of(test), test))
+    sums = accumulate(map(time_of, ordered))
+    return [test for test, total in zip(ordered, sums, strict=True) if total <= LIMIT] or ordered[:1]
+
+
+def killers(mutant: dict, tests: list[str], folder: Path) -> list[str]:
+    """The tests that fail for the mutant; ``the import`` where none can start."""
+    path = folder / mutant["path"]
+    original = path.read_text()
+    report = folder / "build/mutant.xml"
+    report.unlink(missing_ok=True)
+    path.write_text(mutated(original, mutant))
+    failed: list[str] = []
+    try:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={report}",
+            *tests,
+        ]
+        subprocess.run(command, cwd=folder, timeout=3 * LIMIT + 60, capture_output=True, check=False)
+        if not report.exists():
+            return ["the import"]
+        for case in ElementTree.parse(report).iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed.append(f"{case.get('classname')}::{case.get('name')}")
+    except subprocess.TimeoutExpired:
+        # One that hangs is found as well.
+        failed.append("the time limit")
+    finally:
+        path.write_text(original)
+    return failed
+
+
+@cli.command()
+@click.argument("sample", type=click.Path(path_type=Path))
+@click.option("-o", "output", type=click.Path(path_type=Path), required=True)
+def measure(sample: Path, output: Path) -> None:
+    """Run the tests of each mutant of a sample, and print how many of each room are killed."""
+    mutants = json.loads(sample.read_text())
+    done = json.loads(output.read_text()) if output.exists() else {}
+    folders: Queue[Path] = Queue()
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(COPIES) as pool:
+        for number in range(COPIES):
+            folder = Path(place, str(number), "checkout")
+            shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".venv*", "build", ".git"))
+            (folder / "build").mkdir()
+            folders.put(folder)
+        tests, seconds = covering(ROOT)
+
+        def measured(number: int) -> tuple[str, list[str]]:
+            mutant, folder = mutants[number], folders.get()
+            lines = range(mutant["from"][0], mutant["to"][0] + 1)
+            names = {test for line in lines for test in tests.get((mutant["path"], line), ())}
+            try:
+                return str(number), killers(mutant, cheapest(names, seconds), folder) if names else []
+            finally:
+                folders.put(folder)
+
+        for number, names in pool.map(measured, [n for n in range(len(mutants)) if str(n) not in done]):
+            done[number] = names
+            output.write_text(json.dumps(done, indent=1))
+    killed, every = Counter(), Counter()
+    for number, mutant in enumerate(mutants):
+        room = mutant["path"].split("/")[1]
+        every[room] += 1
+        killed[room] += bool(done[str(number)])
+    for room, count in every.items():
+        click.echo(f"{room}: {killed[room]} of {count}")
+
+
+if __name__ == "__main__":
+    cli()
