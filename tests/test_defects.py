@@ -1,7 +1,6 @@
 """The shipped defects: what they expect is what the committed records show, and what they say of themselves is whole."""
 
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,11 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting.case_results import case_results
 from maxpool_check.specifications import documents
 from tests import report_defects
-from tests.conftest import CASES, ROOT, shipped
-from tests.report_matrix import RECORDS as OF_THE_MATRIX
-from tests.report_matrix import in_memory, record_at
+from tests.conftest import CASES, shipped
+from tests.report_matrix import RECORDS, name_of, record_at
 
 CORPUS = shipped()
 DEFECTS = read_all_defects(CORPUS.known_files)
-RECORDS = sorted((ROOT / "reports").rglob("*.jsonl.xz"))
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +25,9 @@ def resolved():
     return with_cases(DEFECTS, CORPUS.cases)
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.xz"))
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
 def test_a_committed_record_shows_what_is_expected_and_nothing_else(path, resolved):
-    record = record_at(path) if path in OF_THE_MATRIX else in_memory(path)
+    record = record_at(path)
     digests = {case.id: case.sha256 for case in CORPUS.cases}
     old = {each.case for each in record.executions if digests.get(each.case) != each.case_sha256}
     is_complete = completeness(record, [case.id for case in CORPUS.cases])
@@ -57,7 +54,7 @@ def test_a_defect_says_what_a_maintainer_needs(defect):
 
 def test_a_defect_that_is_wrong_is_as_bad_as_some_execution_that_shows_it():
     shown = defaultdict(set)
-    for path in OF_THE_MATRIX:
+    for path in RECORDS:
         for execution in record_at(path).executions:
             if execution.known is not None and execution.status == "expected":
                 shown[execution.known].add(execution.severity)
@@ -68,7 +65,7 @@ def test_a_defect_that_is_wrong_is_as_bad_as_some_execution_that_shows_it():
 
 
 def test_a_known_defect_is_worse_where_windows_hold_ordinary_values():
-    (path,) = [path for path in OF_THE_MATRIX if path.name == "onnxruntime-1.23.2-cpu.jsonl.xz"]
+    (path,) = [path for path in RECORDS if path.name == "onnxruntime-1.23.2-cpu.jsonl.xz"]
     record = record_at(path)
     severities = defaultdict(set)
     for case in case_results(record.executions):
@@ -87,19 +84,20 @@ def test_live_defects_of_the_worst_kinds_have_an_example():
     ] == []
 
 
-def test_every_page_is_made_from_its_record():
-    made = dict(report_defects.pages())
-    for path, text in made.items():
-        assert path.read_text() == text, "python -m tests.report_defects"
-    assert {path.parent for path in made} == {
-        report_defects.FOLDER,
-        *filter(Path.is_dir, report_defects.FOLDER.iterdir()),
-    }
+def test_the_index_is_made_from_the_defects():
+    assert report_defects.INDEX.read_text() == report_defects.page(), "make reports NAMES=pages"
 
 
-def test_every_reproduction_says_what_it_shows():
-    for script in report_defects.FOLDER.glob("*/repro.py"):
-        text = script.read_text()
-        compile(text, str(script), "exec")
-        assert text.rstrip() in (script.parent / "ISSUE.md").read_text()
-        assert ("model.onnx" in text) == (script.parent / "model.onnx").exists()
+def test_ten_live_defects_of_ordinary_values_have_the_text_of_an_issue_with_its_script():
+    versions, worst = (
+        read_versions(CASES),
+        {each.id: each for each in DEFECTS if each.severity is Severity.WRONG_ON_FINITE},
+    )
+    pages = {path.stem: path.read_text() for path in report_defects.FOLDER.glob("*.md") if path.stem != "README"}
+    assert set(pages) == set(report_defects.TEN) <= set(worst)
+    for name, text in pages.items():
+        assert versions.is_live(worst[name]), name
+        assert worst[name].title in text.splitlines()[0]
+        script = text.partition("```python\n")[2].partition("\n```")[0]
+        compile(script, name, "exec")
+        assert "Exit code 1: the defect is there" in script

@@ -77,7 +77,7 @@ def test_the_tests_install_nothing_into_the_environment_of_runs_and_reports():
         words = ["make", "--dry-run", "--always-make", *targets]
         return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment(), check=True).stdout
 
-    tests = steps("test", "test-slow", "format", "pages", "bench")
+    tests = steps("test", "test-slow", "format", "generated", "bench")
     assert "--constraint tests/constraints.txt" in tests
     assert ".venv/" not in tests
     assert ".venv-tests" not in steps("run", "report", "site")

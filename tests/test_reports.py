@@ -24,8 +24,9 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import LARGEST, write_markdown
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.specification import Refused
-from tests import report_contexts, report_pages, report_shapes
-from tests.conftest import CASES, shipped
+from maxpool_check.targets.name import parse
+from tests import make_reports
+from tests.conftest import CASES, ROOT, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 from tests.report_matrix import cell as matrix_cell
 from tests.report_matrix import name_of as report_name
@@ -128,7 +129,7 @@ def assert_lines_in_order(lines, page):
     """All lines are in the page, in their order; the page may have others between them."""
     rest = iter(page.splitlines())
     for line in lines.splitlines():
-        assert line in rest, f"make pages: {line}"
+        assert line in rest, f"missing: {line}"
 
 
 def test_there_are_reports_of_the_releases_that_matter():
@@ -240,6 +241,14 @@ def test_report_names_the_cases_that_a_record_does_not_hold(cli, appended, tmp_p
     assert done.err.startswith(f"{RECORDS[0]}: {len(missing)} not in the record: {missing[0]}")
 
 
+def test_the_table_of_reports_has_the_committed_ones_with_targets_and_cases_that_exist():
+    files = {file.name for _, _, file in make_reports.commands(1)}
+    assert {f"{name}.xz" for name in files} == {path.name for path in REPORTS.glob("*.xz")}
+    for run in make_reports.TABLE["runs"].values():
+        assert all(map(parse, run["targets"]))
+        assert all((ROOT / path).exists() for path in make_reports.TABLE["parts"].get(run.get("part"), ()))
+
+
 def test_every_report_is_listed_and_nothing_is_too_large():
     readme = (REPORTS / "README.md").read_text()
     for path in RECORDS:
@@ -273,26 +282,15 @@ def test_the_matrix_has_the_worst_of_each_theme(words, shown):
     assert matrix_cell(words) == shown
 
 
-def test_the_page_of_contexts_is_made_from_its_record():
-    assert report_contexts.PAGE.read_text() == report_contexts.page(report_contexts.executions_of_contexts()), (
-        "make contexts"
-    )
-
-
-def test_the_pages_of_documents_and_kinds_are_what_explain_shows():
-    assert_lines_in_order(report_pages.DOCUMENTS.read_text(), report_pages.documents())
-    assert report_pages.KINDS.read_text() == report_pages.kinds(), "make pages"
-
-
-def test_the_page_of_the_documents_has_all_of_them_at_every_point_where_they_differ():
-    page = (REPORTS / "documents.md").read_text()
+def test_the_documents_are_compared_at_every_point_where_they_differ(cli):
+    page = cli("explain", "documents", "-p", CASES).out
     for heading in (
         "A NaN in the window", "The value of the padding", "What Indices count", "Rounding up", "VALID, and rounding up",
         "SAME, the odd cell at the end", "A window without a cell of X",
     ):  # fmt: skip
-        section = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+        section = page.split(f"\n{heading}\n")[1].split("\n\n")[0]
         for title in ("ONNX MaxPool-22", "SONNX", "OpenVINO MaxPool-8", "com.ms.internal.nhwc", "nGraph", "XMOS"):
-            assert f"| {title}" in section, (heading, title)
+            assert f"  {title}" in section, (heading, title)
 
 
 HISTORIES = {path.name.removesuffix("-history.json.xz"): path for path in REPORTS.glob("*-history.json.xz")}
@@ -337,9 +335,3 @@ def test_the_old_release_shows_the_defects_that_sonnx_prints():
         assert (cells.get(("Y", (0, 0, 0, 0))) == ("-1.7976931348623157e+308", "-inf")) == Y
         assert wrong is None or sum(execution.counts.values()) == wrong
         assert execution.known == "ORT-SEED-KEPT"
-
-
-def test_the_page_of_shapes_is_made_from_its_record():
-    page = report_shapes.PAGE.read_text()
-    assert page == report_shapes.page(map(record_at, report_shapes.RECORDS))
-    assert "**Shapes only**" in page
