@@ -80,4 +80,5 @@ def test_the_tests_install_nothing_into_the_environment_of_runs_and_reports():
     tests = steps("test", "test-slow", "format", "generated", "bench")
     assert "--constraint tests/constraints.txt" in tests
     assert ".venv/" not in tests
-    assert ".venv-tests" not in steps("run", "report", "site")
+    assert ".venv-tests" not in steps("run", "site")
+    assert "tests.make_reports --tool .venv/bin/maxpool-check" in steps("reports")
