@@ -91,7 +91,7 @@ def command(
     """
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.executing import read_known
-    from maxpool_check.corpus.collection import defect_files, root_of
+    from maxpool_check.corpus.collection import defect_files, root_of, shipped_root
     from maxpool_check.fuzzing.search import FuzzPlan
     from maxpool_check.running.pool import PoolLost
 
@@ -101,7 +101,8 @@ def command(
     plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", most, seconds, only == "contexts")
     if plan.contexts and not plan.may_have_graphs:
         raise click.UsageError(f"{spec} is not a document of ONNX graphs; --only contexts needs onnx-N or sonnx")
-    defects, _ = read_known(known, defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
+    root = root_of(folder if folder.is_dir() else folder / "case.yaml")
+    defects, _ = read_known(known, defect_files(root) or defect_files(shipped_root()))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
     try:
         return _search(_Report(plan, folder), seeds, defects, earlier, jobs, scheduler)

@@ -260,7 +260,8 @@ def accept(
     if until < date.today():
         raise click.UsageError(f"--expires {until} has passed")
     new = options.read_record(record)
-    policy, names = _policy(fail_on, [file] if file.exists() else []), [target.name for target in new.header.targets]
+    accepted = [file] if file.exists() else []
+    policy, names = _policy(fail_on, accepted), [target.name for target in new.header.targets]
     if base is not None and base.endswith(RECORD_SUFFIXES):
         comparisons = _compared(options.read_record(Path(base)), new, (None, None), policy)
     else:
@@ -286,7 +287,8 @@ def accept(
         )
         added += len(entries)
     written = f"{plural(added, 'entry', 'entries')} added to {file}, until {until}; review them before you commit"
-    options.echo(written if added else "nothing blocks" + (" in the cases that -k selects" if patterns else ""))
+    nothing = "nothing blocks" + (" in the cases that -k selects" if patterns else "")
+    options.echo(written if added else nothing + (f" that {file} does not accept already" if accepted else ""))
     return 0
 
 

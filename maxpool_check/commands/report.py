@@ -129,7 +129,7 @@ def _history(path: Path) -> Any:
     import json
     from lzma import LZMAError
 
-    from maxpool_check.files import open_regular
+    from maxpool_check.files import not_found, open_regular
     from maxpool_check.reporting.site.collected import History
     from maxpool_check.results.storage import decompressed
 
@@ -142,6 +142,8 @@ def _history(path: Path) -> Any:
             if "skipped" not in release
         }
         return History(str(data.get("distribution") or data["target"]), verdicts)
+    except FileNotFoundError as error:
+        raise click.UsageError(not_found(path, is_file=True)) from error
     except (OSError, EOFError, LZMAError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise click.UsageError(
             f"{path} is no JSON report of a history; 'maxpool-check history --report json={path}' writes one"
