@@ -51,7 +51,9 @@ def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_targ
     for form in ("markdown", "github", "html", "junit", "sarif"):
         assert "It never gets there" in compared(cli, gated, kernel_target, "--accept", accepted, "--report", form).out
     # There is nothing left to accept.
-    assert cli("gate", "accept", gated, "-o", accepted, *ACCEPTED).out.endswith(f"nothing blocks that {accepted} does not accept already\n")
+    assert cli("gate", "accept", gated, "-o", accepted, *ACCEPTED).out.endswith(
+        f"nothing blocks that {accepted} does not accept already\n"
+    )
 
 
 @pytest.mark.parametrize(
