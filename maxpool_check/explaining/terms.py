@@ -61,7 +61,11 @@ def in_pages(word: str) -> list[tuple[str, str]]:
         tables = re.findall(r"^\|.*\n\|[-:| ]+\n(?:\|.*\n)+", topics()[name].text, re.MULTILINE)
         for head, _, *lines in (table.splitlines() for table in tables):
             headings = [cell.strip() for cell in head.strip("|").split("|")]
+            point = ""
             for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines):
+                if headings[0] == "point":
+                    # The interpretations of a point follow each other.
+                    cells[0] = point = cells[0] or point
                 if any(f"`{word}`" in cell.partition(":")[0] for cell in cells[:2]):
                     pairs = (f"{heading}: {cell}" for heading, cell in zip(headings, cells, strict=True) if cell)
                     rows.append((name, "; ".join(pairs).replace("`", "")))
