@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import validators
 
+import maxpool_check
 from tests.conftest import ROOT, environment
 from tests.models import zoo
 from tests.packages import Installed, built, shared, uv
@@ -179,6 +181,29 @@ def test_the_recipes_for_gitlab_run_in_a_clean_environment(programs, tmp_path, n
     done, kept = with_cases(Runner(tmp_path, programs, installs=True)).gitlab_job(GITLAB, name)
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(path.exists() for path in kept), kept
+
+
+@pytest.mark.network
+def test_a_dry_run_of_the_release_has_the_distribution_and_the_records_with_their_digests(programs, tmp_path):
+    runner = Runner(tmp_path, programs, installs=True)
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in files:
+        (runner.work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, runner.work / name)
+    workflow = github((ROOT / ".github/workflows/release.yml").read_text())
+    failed, uploads = runner.job(workflow["jobs"]["build"])
+    assert not failed, failed[0].stdout + failed[0].stderr
+    assert [path.name for path in uploads] == ["dist", "assets"]
+    assets = {path.name for path in uploads[1].iterdir()}
+    records = {path.name for path in (ROOT / "reports").glob("*.jsonl.xz")}
+    version = maxpool_check.__version__
+    distribution = {f"maxpool_check-{version}-py3-none-any.whl", f"maxpool_check-{version}.tar.gz"}
+    assert assets == {*records, *distribution, "SHA256SUMS"}
+    assert runner.shell("cd assets && sha256sum -c SHA256SUMS")[0].returncode == 0
+    # Without a tag, nothing else runs.
+    assert {job["if"] for name, job in workflow["jobs"].items() if name != "build"} == {"github.ref_type == 'tag'"}
 
 
 def pre_commit(*arguments, cwd, **changed):
