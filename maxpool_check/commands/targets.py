@@ -207,7 +207,6 @@ def example(language: str) -> int:
     \b
     Examples:
       maxpool-check targets example c > maxpool.c
-      maxpool-check targets example python > maxpool.py
       maxpool-check targets example vectors > check.c
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)

@@ -16,7 +16,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
-from tests.conftest import shipped
+from tests.conftest import ROOT, shipped
 from tests.exporting.reading import accepts
 from tests.pages import blocks
 
@@ -200,7 +200,7 @@ def exported(tmp_path_factory):
         command("cases", "export", "json", *(f"corpus:edge/{name}" for name in edge), "-o", folder / "vectors").code
         == 0
     )
-    (folder / "check.c").write_text(next(block.text for block in blocks("export.md") if block.file == "check.c"))
+    (folder / "check.c").write_text((ROOT / "maxpool_check/docs/examples/check.c").read_text())
     return folder
 
 
