@@ -14,7 +14,7 @@ HEIGHT = 910
 
 
 def draw(path):
-    """Write the picture: the top of the report with its first finding, and the window that shows it."""
+    """Write the picture: the first finding of the report, and the window that shows it."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         report = Path(folder) / "report.html"
         assert command(*RUN, "--report", f"html={report}").code == 0

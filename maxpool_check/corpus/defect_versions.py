@@ -24,6 +24,15 @@ class DefectVersions:
 
     shown: _Shown = field(default_factory=dict)
 
+    def beside(self, other: "DefectVersions") -> "DefectVersions":
+        """What these and others say of the same runtimes, together."""
+        together: dict[str, dict[str, frozenset[str]]] = {}
+        for runtime, versions in (*self.shown.items(), *other.shown.items()):
+            of_runtime = together.setdefault(runtime, {})
+            for version, ids in versions.items():
+                of_runtime[version] = of_runtime.get(version, frozenset()) | ids
+        return DefectVersions(together)
+
     def tested(self, defect: Defect) -> list[str]:
         """The versions of its runtime that were tested, in ascending order."""
         return list(self._tested.get(defect.runtime, ()))

@@ -174,7 +174,10 @@ def test_a_word_of_a_report_is_explained_by_the_documentation(cli, word, text):
 
 
 def test_defects_that_come_with_the_tool_are_known_beside_those_of_a_corpus(cli, tmp_path):
-    (tmp_path / "cases").mkdir()
-    (tmp_path / "cases/known-divergences.yaml").write_text("known: []\n")
-    done = cli("explain", "ORT-PAD-FOLDED", cwd=tmp_path)
-    assert (done.code, done.out.startswith("ORT-PAD-FOLDED: ")) == (0, True), done.err
+    shipped = cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path).json
+    (tmp_path / "cases/defects").mkdir(parents=True)
+    (tmp_path / "cases/defects/own.yaml").write_text("known: []\n")
+    (tmp_path / "cases/defects/versions.json").write_text('{"onnxruntime": {"1.31.1": []}}\n')
+    done = cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path)
+    assert (done.code, done.json) == (0, shipped), done.err
+    assert "ORT-PAD-FOLDED" in cli("defects", "list", "onnxruntime", cwd=tmp_path).out

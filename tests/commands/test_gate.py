@@ -222,3 +222,13 @@ def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path
     assert documents("--spec", "sonnx")[0] == {"edge/nan-sonnx"}
     same = cli("gate", record, record, "--spec", "sonnx", "--report", "json").json["comparisons"][0]
     assert {each["case"].partition(":")[0] for each in same["transitions"]} == {"edge/nan-sonnx"}
+
+
+def test_a_wrong_result_that_was_not_executed_before_is_no_improvement(cli, small, kernel_target, tmp_path):
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    words = ("run", small, "-t", kernel_target("keeps_the_seed"), "-q", "--known", "none")
+    cli(*words, "-k", "ordinary", "-o", old)
+    cli(*words, "-k", "ordinary", "-k", "neg-inf", "-o", new)
+    done = cli("gate", old, new)
+    assert "TO REVIEW  added: indices-sentinel, y-lowest-for-neg-inf" in done.out
+    assert "BETTER" not in done.out

@@ -267,3 +267,15 @@ def test_what_cannot_be_asked_for(arguments, words, cli, small, tmp_path):
     assert done.code == 2
     assert words in done.err
     assert not (tmp_path / "r").exists()
+
+
+def test_a_defect_without_an_example_is_reproduced_by_its_first_case(cli, small, kernel_target, tmp_path):
+    entry = "{id: OWN, when: 'python', cases: [CASES], kinds: [y-lowest-for-neg-inf], reason: seen}"
+    known = small / "known-divergences.yaml"
+    words = ("repro", "OWN", "-p", small, "-t", kernel_target("right"), "-o", tmp_path / "repro")
+    known.write_text(f"known: [{entry.replace('CASES', 'small:neg-inf')}]\n")
+    done = cli(*words)
+    assert (done.code, done.out.startswith("not reproduced: small:neg-inf on ")) == (1, True), done.out + done.err
+    known.write_text(f"known: [{entry.replace('CASES', 'small:neg-*')}]\n")
+    done = cli(*words)
+    assert (done.code, "the defect OWN has no example" in done.err) == (2, True), done.err
