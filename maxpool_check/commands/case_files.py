@@ -120,7 +120,7 @@ def all_defects(path: Path | None) -> tuple[list[Defect], DefectVersions]:
         shipped, of_shipped = defects_of(Path(CORPUS))
         own = {each.id for each in defects}
         defects += [each for each in shipped if each.id not in own]
-        versions = versions.beside(of_shipped)
+        versions = versions.merged_with(of_shipped)
     return defects, versions
 
 

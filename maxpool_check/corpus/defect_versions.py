@@ -24,7 +24,7 @@ class DefectVersions:
 
     shown: _Shown = field(default_factory=dict)
 
-    def beside(self, other: "DefectVersions") -> "DefectVersions":
+    def merged_with(self, other: "DefectVersions") -> "DefectVersions":
         """What these and others say of the same runtimes, together."""
         together: dict[str, dict[str, frozenset[str]]] = {}
         for runtime, versions in (*self.shown.items(), *other.shown.items()):

@@ -107,7 +107,10 @@ class Table(Block):
 
 
 class Names(Block):
-    """Cases by file: their names as long as they are few, otherwise their numbers alone. The same case may be added several times in a row."""
+    """Cases by file: their names as long as they are few, otherwise their numbers alone.
+
+    The same case may be added several times in a row.
+    """
 
     most = 5000
     """So many cases are listed by name."""
