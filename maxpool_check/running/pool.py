@@ -119,19 +119,37 @@ def _local_pool(make: Callable[[], Resource], count: int) -> Iterator[Pool]:
     def shut_down() -> None:
         # The guards of the workers that they have started end these.
         send(signal.SIGKILL)
+        # Python takes a thread for ended when waiting for its end was interrupted.
+        ignored = _ignore_interrupts()
         executor.shutdown(wait=True, cancel_futures=True)
+        for each in () if interrupted else ignored:
+            signal.signal(each, signal.default_int_handler)
 
+    interrupted = False
     try:
         submit: Callable[..., Future[Any]] = executor.submit
         yield Pool(partial(submit, _call), count, (BrokenProcessPool,), partial(send, signal.SIGUSR1))
+    except KeyboardInterrupt:
+        # The rest of the end must not be interrupted either.
+        interrupted = True
+        raise
     finally:
         try:
             shut_down()
         except KeyboardInterrupt:
-            # The rest of the end must not be interrupted.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            interrupted = True
             shut_down()
             raise
+
+
+def _ignore_interrupts() -> list[signal.Signals]:
+    """Ignore the signals that interrupt a command, and return them; only the main thread is interrupted, and can do it."""
+    interrupts = [each for each in signal.Signals if signal.getsignal(each) is signal.default_int_handler]
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    for each in interrupts:
+        signal.signal(each, signal.SIG_IGN)
+    return interrupts
 
 
 def _prepare_process(make: Callable[[], Resource]) -> None:

@@ -164,7 +164,7 @@ def test_a_record_among_the_pages_that_are_replaced_is_refused_and_stays(cli, tm
     [
         (["copy/record.jsonl"], "two records are called 'record'"),
         (["--history", "record.jsonl"], "is no JSON report of a history"),
-        (["--history", "missing.json"], "is no JSON report of a history"),
+        (["--history", "missing.json"], "File 'missing.json' not found"),
         (["missing.jsonl"], "missing.jsonl"),
     ],
 )
