@@ -12,6 +12,7 @@ hour on two cores; what the output has already is not measured again.
 
 import ast
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -86,11 +87,13 @@ def places(path: Path) -> Iterator[ast.AST]:
 
 
 def mutated(text: str, mutant: dict) -> str:
-    """The text of a module with the mutant in it."""
+    """The text of a module with the mutant in it. Raises ``click.ClickException`` where the module has changed since the draw."""
     lines = text.encode().splitlines(keepends=True)
     (line, column), (last, end) = mutant["from"], mutant["to"]
     before = b"".join(lines[: line - 1]) + lines[line - 1][:column]
     after = lines[last - 1][end:] + b"".join(lines[last:])
+    if text.encode()[len(before) : -len(after) or None].decode() != mutant["old"]:
+        raise click.ClickException(f"{mutant['path']} is not that of the sample; draw another")
     return (before + mutant["new"].encode() + after).decode()
 
 
@@ -124,11 +127,23 @@ def draw(seed: int, count: int, output: Path) -> None:
 
 
 def covering(folder: Path) -> tuple[dict[tuple[str, int], set[str]], dict[str, float]]:
-    """The tests that execute each line, by path and line; and the seconds of each test."""
-    data, report = folder / ".coverage", folder / "build/tests.xml"
+    """The tests that execute each line, by path and line; and the seconds of each test that passes in a copy."""
+    data, report = ROOT / "build/tests.coverage", ROOT / "build/tests.xml"
     if not data.exists():
-        command = ["-m", "pytest", "-q", "-n", str(COPIES), "--cov=maxpool_check", "--cov-context=test"]
-        subprocess.run([sys.executable, *command, "--cov-report=", f"--junitxml={report}"], cwd=folder, check=False)
+        command = [
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            str(COPIES),
+            "--cov=maxpool_check",
+            "--cov-context=test",
+            "--cov-report=",
+        ]
+        subprocess.run(
+            [sys.executable, *command, f"--junitxml={report}"],
+            cwd=folder, check=False, env=variables(folder) | {"COVERAGE_FILE": str(data)},
+        )  # fmt: skip
     from coverage.numbits import numbits_to_nums
 
     tests: dict[tuple[str, int], set[str]] = {}
@@ -138,22 +153,30 @@ def covering(folder: Path) -> tuple[dict[tuple[str, int], set[str]], dict[str, f
     for path, context, numbits in rows:
         if test := context.partition("|")[0]:
             for line in numbits_to_nums(numbits):
-                tests.setdefault((str(Path(path).relative_to(folder)), line), set()).add(test)
-    cases = ElementTree.parse(report).iter("testcase")
-    return tests, {f"{case.get('classname')}.{case.get('name')}": float(case.get("time", 0)) for case in cases}
+                tests.setdefault((path.rpartition(f"/{folder.name}/")[2], line), set()).add(test)
+    return tests, {
+        f"{case.get('classname')}.{case.get('name')}": float(case.get("time", 0))
+        for case in ElementTree.parse(report).iter("testcase")
+        if case.find("failure") is None and case.find("error") is None and case.find("skipped") is None
+    }
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """Environment variables with which the package of a copy is executed, also by commands that tests start."""
+    return os.environ | {"PYTHONPATH": str(folder)}
 
 
 def cheapest(tests: set[str], seconds: dict[str, float]) -> list[str]:
-    """As many of the tests as take :data:`LIMIT` seconds, and one at least."""
+    """As many of the tests as take :data:`LIMIT` seconds."""
 
     def time_of(test: str) -> float:
         file, _, name = test.partition(".py::")
         name, bracket, parameters = name.partition("[")
-        return seconds.get(f"{file.replace('/', '.')}.{name.replace('::', '.')}{bracket}{parameters}", LIMIT)
+        return seconds.get(f"{file.replace('/', '.')}.{name.replace('::', '.')}{bracket}{parameters}", LIMIT + 1)
 
     ordered = sorted(tests, key=lambda test: (time_of(test), test))
     sums = accumulate(map(time_of, ordered))
-    return [test for test, total in zip(ordered, sums, strict=True) if total <= LIMIT] or ordered[:1]
+    return [test for test, total in zip(ordered, sums, strict=True) if total <= LIMIT]
 
 
 def killer(mutant: dict, tests: list[str], folder: Path) -> str:
@@ -164,7 +187,7 @@ def killer(mutant: dict, tests: list[str], folder: Path) -> str:
     path.write_text(mutated(original, mutant))
     command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", f"--junitxml={report}", *tests]
     try:
-        subprocess.run(command, cwd=folder, timeout=3 * LIMIT + 60, capture_output=True, check=False)
+        subprocess.run(command, cwd=folder, env=variables(folder), timeout=4 * LIMIT, capture_output=True, check=False)
     except subprocess.TimeoutExpired:
         # One that hangs is found as well.
         return "the time limit"
@@ -191,15 +214,16 @@ def measure(sample: Path, output: Path) -> None:
             folder = Path(place, str(number), "checkout")
             shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".venv*", "build", ".git"))
             (folder / "build").mkdir()
+            (ROOT / "build").mkdir(exist_ok=True)
             folders.put(folder)
-        tests, seconds = covering(ROOT)
+        tests, seconds = covering(folder)
 
         def measured(number: int) -> tuple[str, str]:
             mutant, folder = mutants[number], folders.get()
             lines = range(mutant["from"][0], mutant["to"][0] + 1)
-            names = {test for line in lines for test in tests.get((mutant["path"], line), ())}
+            names = cheapest({test for line in lines for test in tests.get((mutant["path"], line), ())}, seconds)
             try:
-                return str(number), killer(mutant, cheapest(names, seconds), folder) if names else ""
+                return str(number), killer(mutant, names, folder) if names else ""
             finally:
                 folders.put(folder)
 
