@@ -1,35 +1,27 @@
-"""From outcomes to verdicts."""
+"""From outcomes to verdicts: kinds, messages, cells, how bad wrong cells are, and what their windows hold."""
 
 import numpy as np
 import pytest
 
-from maxpool_check.graphs.context import MAX_POOL_ALONE, MaxPoolGraph
-from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.judging.defects import severity_of
 from maxpool_check.judging.judge import judge
-from maxpool_check.reference.policies import Policies
 from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.record import Verdict
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
-from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Refused
+from maxpool_check.results.outputs import unpacked
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named
+from tests.judging.oracles import graph_oracle, outputs_of
 
-ONNX = specification("onnx-22")
 X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+NAN, INF = np.nan, np.inf
+LOW = float(np.finfo(np.float32).min)
 
 
 def oracle_of(x=X, **attributes):
-    attributes = {"kernel_shape": [2] * (x.ndim - 2), **attributes}
-    graph = MaxPoolGraph(x, MAX_POOL_ALONE, ONNX, attributes, Policies())
-    return graph.resolved if isinstance(graph.resolved, Refused) else GraphOracle.of(graph)
-
-
-def judged(oracle, outcome, variant=WITH_INDICES):
-    judgement = judge(oracle, {variant: outcome})[variant]
-    return judgement.verdict.value, [kind.value for kind in judgement.kinds], judgement.message
+    return graph_oracle(x, **{"kernel_shape": [2] * (x.ndim - 2), **attributes})
 
 
 def right(oracle, **changes):
-    return Returned({"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices, **changes})
+    return Returned({**outputs_of(oracle), **changes})
 
 
 VALID = oracle_of()
@@ -38,117 +30,107 @@ LARGE_PADS = oracle_of(pads=[2, 2, 2, 2], dilations=[2, 2])
 BOTH_PADS = oracle_of(auto_pad="VALID", pads=[1, 1, 1, 1])
 EMPTY = oracle_of(np.ones((1, 1, 1), np.float32), dilations=[2], pads=[1, 1])
 REFUSAL = RefusedByTarget("INVALID_GRAPH", "no")
+CRASH = Crashed("killed by SIGFPE", "core dumped")
 
 
 @pytest.mark.parametrize(
-    ("oracle", "outcome", "verdict", "kinds"),
+    ("oracle", "outcome", "verdict", "kinds", "message", "limit"),
     [
-        (VALID, right(VALID), "conforms", []),
-        (VALID, right(VALID, Y=X), "diverges", ["shape"]),
-        (VALID, REFUSAL, "refuses", ["refuses-valid"]),
-        (VALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
-        (VALID, TimedOut(1), "times-out", ["timeout"]),
-        (VALID, NotExecuted("no words"), "not-expressible", []),
-        (VALID, NotClaimed("another document"), "not-claimed", []),
-        (VALID, Failed("broken"), "error", []),
-        (INVALID, REFUSAL, "conforms", []),
-        (INVALID, right(VALID), "diverges", ["accepts-invalid"]),
-        (INVALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
-        (INVALID, TimedOut(1), "times-out", ["timeout"]),
-        (LARGE_PADS, REFUSAL, "refuses", ["refuses-valid"]),
-        (BOTH_PADS, REFUSAL, "conforms", []),
-        (BOTH_PADS, right(BOTH_PADS), "conforms", []),
-        (EMPTY, REFUSAL, "undefined", []),
-        (EMPTY, right(EMPTY), "undefined", []),
-        (EMPTY, Crashed("killed by SIGSEGV", ""), "crashes", ["crash"]),
+        (VALID, right(VALID), "conforms", [], "", False),
+        (VALID, right(VALID, Y=X), "diverges", ["shape"], "Y has the shape [1, 1, 3, 3], expected [1, 1, 2, 2]", False),
+        (VALID, REFUSAL, "refuses", ["refuses-valid"], "INVALID_GRAPH: no", False),
+        # A refusal is a limit where the runtime says so or most runtimes refuse.
+        (VALID, RefusedByTarget("NOT_IMPLEMENTED", "no"), "refuses", ["refuses-valid"], "NOT_IMPLEMENTED: no", True),
+        (LARGE_PADS, RefusedByTarget("FAIL", "no"), "refuses", ["refuses-valid"], "FAIL: no", True),
+        (VALID, CRASH, "crashes", ["crash"], "killed by SIGFPE: core dumped", False),
+        (VALID, TimedOut(1), "times-out", ["timeout"], None, False),
+        (VALID, NotExecuted("no words"), "not-expressible", [], "no words", False),
+        (VALID, NotClaimed("another document"), "not-claimed", [], "another document", False),
+        (VALID, Failed("broken"), "error", [], "broken", False),
+        (INVALID, REFUSAL, "conforms", [], None, False),
+        (INVALID, right(VALID), "diverges", ["accepts-invalid"], None, False),
+        (INVALID, CRASH, "crashes", ["crash"], "killed by SIGFPE: core dumped", False),
+        (BOTH_PADS, REFUSAL, "conforms", [], None, False),
+        (BOTH_PADS, right(BOTH_PADS), "conforms", [], "", False),
+        (EMPTY, REFUSAL, "undefined", [], None, False),
+        (EMPTY, right(EMPTY), "undefined", [], None, False),
+        (EMPTY, CRASH, "crashes", ["crash"], "killed by SIGFPE: core dumped", False),
     ],
 )
-def test_verdicts(oracle, outcome, verdict, kinds):
-    assert judged(oracle, outcome)[:2] == (verdict, kinds)
+def test_verdicts(oracle, outcome, verdict, kinds, message, limit):
+    judgement = judge(oracle, {WITH_INDICES: outcome})[WITH_INDICES]
+    assert (judgement.verdict.value, [kind.value for kind in judgement.kinds], judgement.limit) == (
+        verdict,
+        kinds,
+        limit,
+    )
+    assert message in (None, judgement.message)
 
 
-def test_a_refusal_is_a_limit_where_the_runtime_says_so_or_most_do():
-    def limit(oracle, status):
-        return judge(oracle, {WITH_INDICES: RefusedByTarget(status, "no")})[WITH_INDICES].limit
-
-    assert limit(VALID, "NOT_IMPLEMENTED")
-    assert not limit(VALID, "INVALID_GRAPH")
-    assert limit(LARGE_PADS, "FAIL")
-
-
-def test_the_message_of_an_outcome_is_kept():
-    assert judged(VALID, Crashed("killed by SIGFPE", "core dumped"))[2] == "killed by SIGFPE: core dumped"
-    assert judged(VALID, REFUSAL)[2] == "INVALID_GRAPH: no"
-    assert "invalid-attribute" in judged(INVALID, right(VALID))[2]
-    assert judged(VALID, right(VALID, Y=X))[2] == "Y has the shape [1, 1, 3, 3], expected [1, 1, 2, 2]"
+def verdicts(oracle, **outputs):
+    """The verdict and the kinds of each variant, which returns this Y; Indices are right."""
+    outcomes = {}
+    for name, value in outputs.items():
+        variant = variant_named(name.replace("_", "-"))
+        outcome = {"Y": np.array([value], oracle.X.dtype), "Indices": oracle.pooled.Indices}
+        outcomes[variant] = Returned({output: outcome[output] for output in variant.outputs})
+    return [
+        judgement.verdict.value if not judgement.kinds else f"{judgement.verdict}: {judgement.kinds[0].value}"
+        for judgement in judge(oracle, outcomes).values()
+    ]
 
 
-def both(oracle, first, second):
-    outcomes = {
-        WITH_INDICES: Returned({"Y": np.array(first, oracle.X.dtype), "Indices": oracle.pooled.Indices}),
-        Y_ONLY: Returned({"Y": np.array(second, oracle.X.dtype)}),
-    }
-    return {
-        variant.name: [kind.value for kind in judgement.kinds] for variant, judgement in judge(oracle, outcomes).items()
-    }
+NAN_OPEN = oracle_of(np.array([[[1.0, NAN], [2.0, 3.0]]]).reshape(1, 2, 2))
+CELLS = oracle_of(np.array([[[1.0, -INF]]]), kernel_shape=[1])
+A, B, WRONG = [[1.0], [3.0]], [[NAN], [3.0]], [[1.0], [2.0]]
+DEPENDENT = "inconsistent: y-depends-on-indices"
+THREADS = "y-depends-on-threads"
 
 
-def test_y_that_depends_on_indices_where_either_can_be_defended():
-    oracle = oracle_of(np.array([[[1.0, np.nan]]]))
-    assert both(oracle, [[[1.0]]], [[[np.nan]]]) == {"indices": [], "y-only": ["y-depends-on-indices"]}
-    assert both(oracle, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
-
-
-def test_a_difference_of_outputs_that_the_document_allows_is_an_inconsistency_and_no_divergence():
-    """Where one of the two is itself wrong, the difference stays a divergence."""
-    oracle = oracle_of(np.array([[[1.0, np.nan]], [[2.0, 3.0]]]))
-    threads = variant_named("y-only-default-threads")
-
-    def verdicts(base, varied, alone=None):
-        outcomes = {
-            WITH_INDICES: Returned({"Y": np.array(base), "Indices": oracle.pooled.Indices}),
-            Y_ONLY: Returned({"Y": np.array(base if alone is None else alone)}),
-            threads: Returned({"Y": np.array(varied)}),
-        }
-        return [judgement.verdict.value for judgement in judge(oracle, outcomes).values()]
-
-    number, nan, wrong = [[[1.0]], [[3.0]]], [[[np.nan]], [[3.0]]], [[[1.0]], [[2.0]]]
-    assert verdicts(number, number) == ["conforms"] * 3
-    assert verdicts(number, nan) == ["conforms", "conforms", "inconsistent"]
-    assert verdicts(number, nan, alone=nan) == ["conforms", "inconsistent", "conforms"]
-    assert verdicts(number, wrong) == ["conforms", "conforms", "diverges"]
-    assert verdicts(wrong, number) == ["diverges", "diverges", "diverges"]
-
-
-def test_in_an_empty_window_y_may_be_anything_but_the_same_with_indices_and_without():
-    assert both(EMPTY, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
-    assert both(EMPTY, [[[1.0]]], [[[2.0]]]) == {"indices": [], "y-only": ["y-depends-on-indices"]}
+@pytest.mark.parametrize(
+    ("oracle", "outputs", "expected"),
+    [
+        # A difference of outputs that the document allows is no divergence; where one of the two is wrong, it is.
+        (NAN_OPEN, {"indices": A, "y_only": B}, ["conforms", DEPENDENT]),
+        (NAN_OPEN, {"indices": A, "y_only": A}, ["conforms", "conforms"]),
+        (NAN_OPEN, {"indices": A, "y_only": A, "y_only_default_threads": A}, ["conforms"] * 3),
+        (
+            NAN_OPEN,
+            {"indices": A, "y_only": A, "y_only_default_threads": B},
+            ["conforms", "conforms", f"inconsistent: {THREADS}"],
+        ),
+        (NAN_OPEN, {"indices": A, "y_only": B, "y_only_default_threads": B}, ["conforms", DEPENDENT, "conforms"]),
+        (
+            NAN_OPEN,
+            {"indices": A, "y_only": A, "y_only_default_threads": WRONG},
+            ["conforms", "conforms", f"diverges: {THREADS}"],
+        ),
+        # In an empty window Y may be anything, but the same with Indices and without.
+        (EMPTY, {"indices": [[1.0]], "y_only": [[1.0]]}, ["undefined", "undefined"]),
+        (EMPTY, {"indices": [[1.0]], "y_only": [[2.0]]}, ["undefined", DEPENDENT]),
+        # What is wrong is not called dependent as well.
+        (CELLS, {"indices": [[1.0, -INF]], "y_only": [[1.0, 0.0]]}, ["conforms", "diverges: y-not-in-input"]),
+    ],
+)
+def test_outputs_of_two_executions_are_compared(oracle, outputs, expected):
+    assert verdicts(oracle, **outputs) == expected
 
 
 def test_sizes_that_depend_on_indices_are_found_as_well():
     oracle = oracle_of(np.array([[[1.0, 2.0, 3.0]]]), strides=[2], ceil_mode=1, auto_pad="VALID")
     small = {"Y": np.array([[[2.0]]]), "Indices": np.array([[[1]]])}
     large = {"Y": np.array([[[2.0, 3.0]]]), "Indices": np.array([[[1, 2]]])}
-
-    def kinds(first, second):
-        outcomes = {WITH_INDICES: Returned(first), Y_ONLY: Returned({"Y": second["Y"]})}
-        return [kind.value for kind in judge(oracle, outcomes)[Y_ONLY].kinds]
-
-    assert kinds(small, small) == kinds(large, large) == []
-    assert kinds(small, large) == kinds(large, small) == ["y-depends-on-indices"]
-
-
-def test_y_that_is_wrong_is_not_called_dependent_as_well():
-    oracle = oracle_of(np.array([[[1.0, -np.inf]]]), kernel_shape=[1])
-    assert both(oracle, [[[1.0, -np.inf]]], [[[1.0, 0.0]]]) == {"indices": [], "y-only": ["y-not-in-input"]}
+    for first, second in ((small, small), (large, large), (small, large), (large, small)):
+        (_, alone) = judge(oracle, {WITH_INDICES: Returned(first), Y_ONLY: Returned({"Y": second["Y"]})}).values()
+        assert [kind.value for kind in alone.kinds] == ([] if first is second else ["y-depends-on-indices"])
 
 
 def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     values = np.arange(40, dtype=np.float32).reshape(1, 1, 40)
-    values[0, 0, 38:] = -np.inf
+    values[0, 0, 38:] = -INF
     oracle = oracle_of(values, kernel_shape=[1])
     Y = oracle.pooled.Y + np.float32(0.5)
-    Y[0, 0, 39] = np.finfo(np.float32).min
+    Y[0, 0, 39] = LOW
     judgement = judge(oracle, {Y_ONLY: Returned({"Y": Y})})[Y_ONLY]
     assert [cell.at[2] for cell in judgement.cells] == [0, 1, 2, 3, 39]
     assert judgement.counts == {"y-not-in-input": 38, "y-lowest-for-neg-inf": 1}
@@ -156,29 +138,81 @@ def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     assert (last.expected, last.got, last.window, last.values) == ("-inf", "-3.4028235e+38", ((39,),), ("-inf",))
 
 
-def test_the_cell_that_a_wrong_index_refers_to():
-    oracle = oracle_of(np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4), storage_order=1)
-    numbers = oracle.pooled.Indices.copy()
-    numbers[0, 1, 0, 0] = 12 + 2 * 3 + 1
-    outcome = right(oracle, Indices=numbers)
-    (cell,) = judge(oracle, {WITH_INDICES: outcome})[WITH_INDICES].cells
-    assert cell.got_cell == (0, 1, 1, 2)
-    assert cell.window == ((0, 1), (0, 1))
+@pytest.mark.parametrize(
+    ("X", "attributes", "Y", "Indices", "expected"),
+    [
+        # The index of a NaN, or of the maximum beside it.
+        ("[[[1, 2], [.nan, 4]]]", "{kernel_shape: [2]}", 2, [1, 2], "conforms"),
+        ("[[[1, 2], [.nan, 4]]]", "{kernel_shape: [2]}", 2, [1, 3], "conforms"),
+        # A geometry that the document leaves open.
+        ("[[[1, 2, 3], [4, 5, 6]]]", "{kernel_shape: [1], strides: [3], auto_pad: SAME_UPPER}", 1, [0, 3], "conforms"),
+        ("[[[1, 2, 3], [4, 5, 6]]]", "{kernel_shape: [1], strides: [3], auto_pad: SAME_UPPER}", 2, [1, 4], "conforms"),
+        ("[[[1, 2], [3, 4]]]", "{kernel_shape: [2]}", 2, [1, 2], "diverges"),
+    ],
+)
+def test_cells_that_the_graph_does_not_output_contradict_nothing(X, attributes, Y, Indices, expected, tmp_path):
+    (tmp_path / "case.yaml").write_text(
+        f"spec: onnx-22\ncases:\n  - id: a\n    input: {{dtype: float32, data: {X}}}\n    attributes: {attributes}\n"
+        "    graph: [{op: MaxPool}, {op: Split, axis: 1, split: [1, 1]}]\n"
+    )
+    (case,) = read_cases(tmp_path / "case.yaml", tmp_path)
+    outputs = {"Y": np.array([[[Y]]], np.float32), "Indices": np.array(Indices).reshape(1, 2, 1)}
+    outcomes = {WITH_INDICES: Returned(outputs), Y_ONLY: Returned({"Y": outputs["Y"]})}
+    judgements = judge(case.oracle(), outcomes)
+    assert [judgement.verdict for judgement in judgements.values()] == [expected, "conforms"]
 
 
-def test_a_case_with_both_outputs_is_executed_twice():
-    assert variants_of(("Y", "Indices")) == (WITH_INDICES, Y_ONLY)
-    assert variants_of(("Y",)) == (Y_ONLY,)
+def judged(row, Y=None, Indices=None, dtype=np.float32, pads=(0, 0)):
+    """The judgement on windows of two cells beside each other, of which some outputs are changed: by place, the value."""
+    oracle = oracle_of(np.array([[row]], dtype), pads=list(pads))
+    outputs = outputs_of(oracle)
+    for name, changes in (("Y", Y or {}), ("Indices", Indices or {})):
+        for place, value in changes.items():
+            outputs[name][0, 0, place] = value
+    return judge(oracle, {WITH_INDICES: Returned(outputs)})[WITH_INDICES]
 
 
-def test_no_verdict_is_both_compared_and_not():
-    from maxpool_check.results.record import COMPARED, FAULTS
+@pytest.mark.parametrize(
+    ("row", "changes", "dtype", "expected"),
+    [
+        ([1, 2, 3], {"Y": {0: 1}}, np.float32, "wrong-on-finite"),
+        ([1, 2, 3], {"Indices": {0: -4}}, np.float32, "wrong-on-finite"),
+        ([-INF, -INF, 3], {"Y": {0: LOW}}, np.float32, "wrong-on-special"),
+        ([INF, 2, 3], {"Indices": {0: 1}}, np.float32, "wrong-on-special"),
+        ([NAN, 2, 3], {"Indices": {0: 2}}, np.float32, "wrong-on-special"),
+        # As bad as the worst cell.
+        ([-INF, -INF, 3], {"Y": {0: LOW}, "Indices": {1: 0}}, np.float32, "wrong-on-special"),
+        ([-INF, -INF, 3, 4], {"Y": {0: LOW}, "Indices": {2: 2}}, np.float32, "wrong-on-finite"),
+        ([LOW, LOW, 3], {"Indices": {0: -4}}, np.float32, "wrong-on-special"),
+        # The lowest value of an integer type is an ordinary one: a black patch of an image.
+        ([0, 0, 3], {"Indices": {0: -4}}, np.uint8, "wrong-on-finite"),
+        # Zeros of both signs are special where the sign alone is wrong.
+        ([-0.0, 0.0, 3], {"Y": {0: 1}}, np.float32, "wrong-on-finite"),
+    ],
+)
+def test_a_result_is_as_bad_as_its_worst_cell(row, changes, dtype, expected):
+    judgement = judged(row, dtype=dtype, **changes)
+    assert severity_of(judgement.kinds, is_special=judgement.windows.special) == expected
 
-    assert FAULTS < COMPARED
-    assert set(Verdict) - COMPARED == {
-        Verdict.UNDEFINED,
-        Verdict.UNKNOWN,
-        Verdict.NOT_EXPRESSIBLE,
-        Verdict.NOT_CLAIMED,
-        Verdict.ERROR,
-    }
+
+@pytest.mark.parametrize(
+    ("row", "output", "changes", "dtype", "pads", "expected"),
+    [
+        ([1, 2, 3], "Y", {0: 1}, np.float32, (0, 0), {"ordinary": 1}),
+        ([1, 2, 3], "Y", {0: 7}, np.float32, (1, 0), {"padding": 1}),
+        ([-INF, -INF, 3], "Y", {0: LOW}, np.float32, (0, 0), {"infinity lowest start": 1}),
+        ([-1, -2, -3], "Y", {0: 0, 1: 0}, np.float32, (0, 0), {"zero": 2}),
+        # A scan that finds nothing gives the cell before the plane, and no other negative number.
+        ([0, 0, 3], "Indices", {0: -1}, np.uint8, (0, 0), {"lowest start zero": 1}),
+        ([0, 0, 3], "Indices", {0: -5}, np.uint8, (0, 0), {"lowest zero": 1}),
+    ],
+)
+def test_what_the_windows_of_wrong_cells_hold(row, output, changes, dtype, pads, expected):
+    counts = judged(row, **{output: changes}, dtype=dtype, pads=pads).windows.counts
+    assert [held for kind, held in counts.items() if kind.startswith(output.lower()[0])] == [expected]
+
+
+def test_the_wrong_cells_are_marked_by_output_and_sort():
+    cells = judged([-INF, -INF, 3, 4], Y={0: LOW}, Indices={2: 2}).windows.cells
+    marked = {(output, sort): unpacked(text)[:3].tolist() for output, by in cells.items() for sort, text in by.items()}
+    assert marked == {("Y", "special"): [1, 0, 0], ("Indices", "finite"): [0, 0, 1]}

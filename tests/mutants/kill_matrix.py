@@ -5,28 +5,22 @@ A case kills a kernel where its execution is a fault, and the same execution of 
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.features import bins
 from maxpool_check.evidence.kernels import CORRECT, POLICIES, WrongKernel
-from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import SPECIFICATIONS
+from tests.conftest import CASES, ROOT
 
-ROOT = Path(__file__).parents[2]
-CASES = ROOT / "cases"
 TOGETHER = 16
 """Targets of one run: the reference computes each case once for all of them, and each target is a process."""
 
@@ -39,43 +33,17 @@ class Matrix:
     kills: dict[WrongKernel, tuple[str, ...]]
 
     def kills_in(self, *modules: str) -> dict[WrongKernel, tuple[str, ...]]:
-        """The kernels of some modules."""
-        return {kernel: cases for kernel, cases in self.kills.items() if kernel.module in modules}
+        """The kernels of some modules that are killed."""
+        return {kernel: cases for kernel, cases in self.kills.items() if kernel.module in modules and cases}
 
     @property
     def wrong(self) -> dict[WrongKernel, tuple[str, ...]]:
         """The kernels that must be noticed."""
         return {kernel: cases for kernel, cases in self.kills.items() if kernel.module not in (CORRECT, POLICIES)}
 
-    def noticed(self, least: int, most: int | None = None) -> dict[WrongKernel, tuple[str, ...]]:
+    def noticed(self, least: int, most: int) -> dict[WrongKernel, tuple[str, ...]]:
         """The wrong kernels that at least ``least`` and at most ``most`` cases kill."""
-        return {
-            kernel: cases
-            for kernel, cases in self.wrong.items()
-            if least <= len(cases) and (most is None or len(cases) <= most)
-        }
-
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """The cases that kill nothing."""
-        killing = {case for cases in self.wrong.values() for case in cases}
-        return tuple(case for case in self.cases if case not in killing)
-
-    def without_a_reason(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """The idle ones of some cases, which have bins, and no pair of bins that only they have in their document."""
-        idle = set(self.idle)
-        pairs = {case.id: {(case.spec, *pair) for pair in _pairs(case)} for case in cases}
-        count = Counter(pair for pairs_of_case in pairs.values() for pair in pairs_of_case)
-        return tuple(
-            case.id
-            for case in cases
-            if case.id in idle and pairs[case.id] and all(count[pair] > 1 for pair in pairs[case.id])
-        )
-
-
-def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
-    case_bins = bins(case) if isinstance(case.resolved, Pooling) else {}
-    return itertools.combinations(sorted(case_bins.items()), 2)
+        return {kernel: cases for kernel, cases in self.wrong.items() if least <= len(cases) <= most}
 
 
 def measure(chosen: Sequence[WrongKernel], jobs: int = 2, paths: Sequence[Path] = (CASES,)) -> Matrix:
@@ -128,35 +96,18 @@ def _faults(batch: Sequence[WrongKernel], record: Path, paths: Sequence[Path]) -
     return faults
 
 
-def render(matrix: Matrix, cases: Sequence[Case] = ()) -> str:
-    """The matrix as text; of ``cases``, those are listed that kill nothing and have no other reason to be there."""
-    width = max(len(str(kernel)) for kernel in matrix.kills)
-    lines = [f"{'kernel':{width}}  cases  the first that kill it"]
-    for kernel, killing in matrix.kills.items():
-        lines.append(f"{kernel!s:{width}}  {len(killing):5}  {', '.join(killing[:3])}")
-    lines += ["", f"{len(matrix.idle)} of {len(matrix.cases)} cases kill no kernel"]
-    lines += [f"  {case}" for case in matrix.idle]
-    unneeded = matrix.without_a_reason(cases)
-    lines += ["", f"{len(unneeded)} of them have no pair of bins for themselves either"]
-    lines += [f"  {case}" for case in unneeded]
+def render(matrix: Matrix) -> str:
+    """The matrix as text, with the cases that kill nothing."""
+    killing = {case for cases in matrix.wrong.values() for case in cases}
+    idle = [case for case in matrix.cases if case not in killing]
+    lines = [f"{kernel!s:40}  {len(cases):5}  {', '.join(cases[:3])}" for kernel, cases in matrix.kills.items()]
+    lines += ["", f"{len(idle)} of {len(matrix.cases)} cases kill no kernel", *(f"  {case}" for case in idle)]
     for title, listed in (
-        ("correct kernels that were flagged", {k: c for k, c in matrix.kills_in(CORRECT).items() if c}),
+        ("correct kernels that were flagged", matrix.kills_in(CORRECT)),
+        ("kernels noticed that differ by policy alone", matrix.kills_in(POLICIES)),
         ("killed by one case", matrix.noticed(1, 1)),
         ("survivors", matrix.noticed(0, 0)),
     ):
         lines += ["", f"{title}: {len(listed)}"]
-        for kernel, killing in listed.items():
-            lines.append(f"  {kernel}  {' '.join(killing[:3])}\n    {kernel.sentence}")
-    lines += ["", summary(matrix)]
+        lines += [f"  {kernel}  {' '.join(cases[:3])}\n    {kernel.sentence}" for kernel, cases in listed.items()]
     return "\n".join(lines)
-
-
-def summary(matrix: Matrix) -> str:
-    """The matrix in a line."""
-    correct, policy = matrix.kills_in(CORRECT), matrix.kills_in(POLICIES)
-    return (
-        f"{len(matrix.wrong)} wrong kernels: {len(matrix.noticed(2))} killed twice or more, "
-        f"{len(matrix.noticed(1, 1))} once, {len(matrix.noticed(0, 0))} never; {sum(map(bool, correct.values()))} of "
-        f"{len(correct)} correct kernels flagged; {sum(map(bool, policy.values()))} of {len(policy)} "
-        "kernels noticed that differ by policy alone"
-    )

@@ -4,157 +4,145 @@ import numpy as np
 import pytest
 
 import maxpool_check
-from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import IllTyped
+from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.specifications import SPECIFICATIONS
 
 X = np.zeros((1, 1, 4, 4), np.float32)
+IMAGE = np.arange(36, dtype=np.int8).reshape(3, 3, 4)
+ONNX = {"kernel_shape": [2, 2]}
 SONNX = {
     "kernel_shape": [2, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0], "auto_pad": "NOTSET",
     "ceil_mode": 0, "storage_order": 0,
 }  # fmt: skip
+SONNX_1D = {"kernel_shape": [2], "strides": [1], "dilations": [1], "pads": [0, 0]}
+OPENVINO = {"kernel": [2, 2], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+XMOS = {"Y_h": 2, "Y_w": 2, "K_h": 2, "K_w": 2, "W_r0": 0, "W_c0": 0, "W_vert": 1, "W_hori": 1}
+
+INVALID = {
+    "onnx-22": (X, ONNX, {
+        "kernel_shape": [None, [2], [2, 0], 2.5, [2.0, 2.0], "2x2", [2**63, 2]], "strides": [[0, 1], [1]],
+        "dilations": [[1, 0], []], "pads": [[0, 0, 0], [0, -1, 0, 0]], "auto_pad": ["same_upper", 1], "ceil_mode": [2],
+        "storage_order": [-1, [0]],
+    }),
+    # What is invalid in ONNX stays invalid, and is not outside of the profile.
+    "sonnx": (X, SONNX, {"strides": [[0, 1]], "auto_pad": ["FOO"]}),
+    "openvino-8": (X, OPENVINO, {
+        "kernel": [None, [0, 1], [2]], "strides": [None, [0, 1]], "dilations": [[0, 1], [1]], "pads_begin": [None, [-1, 0]],
+        "pads_end": [None, [0]], "auto_pad": ["SAME_UPPER"], "rounding_type": ["up", "ceil_torch"], "axis": [4, -5],
+        "index_element_type": ["i16"],
+    }),
+    "ort-nhwc-11": (X.reshape(1, 4, 4, 1), ONNX, {
+        "kernel_shape": [None], "activation": ["Tanh", "relu", "Clip", 1], "activation_params": [[1]],
+    }),
+    "xmos-maxpool2d": (IMAGE, XMOS, {"Y_h": [3], "W_c0": [1], "W_r0": [-1], "K_h": [4], "W_vert": [0], "X_h": [4]}),
+}  # fmt: skip
 
 
-def refusal(x=X, spec="onnx-22", **attributes):
+def refusal(x, spec, attributes, **options):
     with pytest.raises(maxpool_check.Refused) as refused:
-        maxpool_check.maxpool(x, spec=spec, **attributes)
+        maxpool_check.maxpool(x, spec=spec, **options, **attributes)
     return refused.value
 
 
 @pytest.mark.parametrize(
-    ("attributes", "clause"),
+    ("spec", "name", "value"),
     [
-        ({}, "kernel_shape"),
-        ({"kernel_shape": [2]}, "kernel_shape"),
-        ({"kernel_shape": [2, 0]}, "kernel_shape"),
-        ({"kernel_shape": [2, -1]}, "kernel_shape"),
-        ({"kernel_shape": 2.5}, "kernel_shape"),
-        ({"kernel_shape": [2.0, 2.0]}, "kernel_shape"),
-        ({"kernel_shape": "2x2"}, "kernel_shape"),
-        ({"kernel_shape": [2**63, 2]}, "kernel_shape"),
-        ({"kernel_shape": [2, 2], "strides": [0, 1]}, "strides"),
-        ({"kernel_shape": [2, 2], "strides": [1]}, "strides"),
-        ({"kernel_shape": [2, 2], "dilations": [1, 0]}, "dilations"),
-        ({"kernel_shape": [2, 2], "dilations": []}, "dilations"),
-        ({"kernel_shape": [2, 2], "pads": [0, 0, 0]}, "pads"),
-        ({"kernel_shape": [2, 2], "pads": [0, -1, 0, 0]}, "pads"),
-        ({"kernel_shape": [2, 2], "auto_pad": "same_upper"}, "auto_pad"),
-        ({"kernel_shape": [2, 2], "auto_pad": 1}, "auto_pad"),
-        ({"kernel_shape": [2, 2], "ceil_mode": 2}, "ceil_mode"),
-        ({"kernel_shape": [2, 2], "storage_order": -1}, "storage_order"),
-        ({"kernel_shape": [2, 2], "storage_order": [0]}, "storage_order"),
+        (spec, name, value)
+        for spec, (*_, changes) in INVALID.items()
+        for name, values in changes.items()
+        for value in values
     ],
 )
-def test_invalid_attributes(attributes, clause):
-    refused = refusal(**attributes)
+def test_an_invalid_attribute_is_named(spec, name, value):
+    x, base, _ = INVALID[spec]
+    # None: the attribute is missing.
+    attributes = {key: entry for key, entry in {**base, name: value}.items() if entry is not None}
+    refused = refusal(x, spec, attributes)
     assert refused.reason == "invalid-attribute"
-    assert refused.clause == f"ONNX MaxPool-22, attribute {clause}"
+    if spec in ("onnx-22", "openvino-8"):
+        assert refused.clause == f"{SPECIFICATIONS[spec].title}, attribute {name}"
 
 
-def test_an_unknown_attribute_suggests_the_nearest():
-    refused = refusal(kernel_shape=[2, 2], stride=[1, 1])
-    assert isinstance(refused, IllTyped)
-    assert "did you mean 'strides'?" in str(refused)
-
-
-@pytest.mark.parametrize(
-    ("spec", "attributes"),
-    [("onnx-1", {"storage_order": 0}), ("onnx-8", {"ceil_mode": 0}), ("onnx-8", {"dilations": [1, 1]})],
-)
-def test_attributes_that_a_version_does_not_have_yet(spec, attributes):
-    assert refusal(spec=spec, kernel_shape=[2, 2], **attributes).reason == "invalid-attribute"
+WIDE = {"kernel_shape": [6, 6]}
+LARGER = "window-larger-than-input"
 
 
 @pytest.mark.parametrize(
-    ("spec", "allowed"),
+    ("x", "spec", "attributes", "reason", "clause"),
     [
-        ("onnx-1", {"float16", "float32", "float64"}),
-        ("onnx-8", {"float16", "float32", "float64"}),
-        ("onnx-10", {"float16", "float32", "float64"}),
-        ("onnx-11", {"float16", "float32", "float64"}),
-        ("onnx-12", {"float16", "float32", "float64", "int8", "uint8"}),
-        ("onnx-22", {"float16", "float32", "float64", "int8", "uint8", "bfloat16"}),
-        ("sonnx", {"float16", "float32", "float64", "int8", "uint8"}),
+        # Attributes that a version does not have, or that are others.
+        (X, "onnx-1", {**ONNX, "storage_order": 0}, "invalid-attribute", None),
+        (X, "onnx-8", {**ONNX, "dilations": [1, 1]}, "invalid-attribute", None),
+        (X, "ort-nhwc-11", {**ONNX, "activation": "Clip", "activation_params": ["0", "6"]}, "invalid-attribute", None),
+        (X, "ort-nhwc-11", {**ONNX, "activation": "LeakyRelu", "activation_params": [1, 2]}, "invalid-attribute", None),
+        (IMAGE, "xmos-maxpool2d", {**XMOS, "pads": [0, 0]}, "invalid-attribute", None),
+        *((np.zeros(shape), "onnx-22", {"kernel_shape": [1]}, "invalid-shape", None) for shape in ((), (4, 4))),
+        *((np.zeros((1,) * rank), "openvino-8", OPENVINO, "invalid-shape", None) for rank in (2, 6)),
+        (np.zeros((1, 0, 2)), "ngraph-0", {"window_shape": [1]}, "invalid-shape", None),
+        (IMAGE[..., :3], "xmos-maxpool2d", XMOS, "invalid-shape", None),
+        (IMAGE[None], "xmos-maxpool2d", XMOS, "invalid-shape", None),
+        (IMAGE.astype(np.uint8), "xmos-maxpool2d", XMOS, "invalid-type", None),
+        (X, "onnx-22", {"kernel_shape": [2, 3], "dilations": [1, 4]}, LARGER, "ONNX MaxPool-22, output shape"),
+        (X, "onnx-22", {**WIDE, "auto_pad": "VALID"}, LARGER, "ONNX MaxPool-22, output shape"),
+        (X, "onnx-22", {**WIDE, "ceil_mode": 1}, LARGER, "ONNX MaxPool-22, output shape"),
+        (X[0], "sonnx", {**SONNX, **SONNX_1D}, "outside-profile", "SONNX MaxPool, R1"),
+        *((X, "sonnx", {key: SONNX[key] for key in SONNX if key != name}, "outside-profile", "SONNX MaxPool, R2") for name in SONNX),
+        (X, "sonnx", {**SONNX, "auto_pad": "VALID"}, "outside-profile", "SONNX MaxPool, R3"),
+        (X, "sonnx", {**SONNX, "ceil_mode": 1}, "outside-profile", "SONNX MaxPool, R4"),
+        (X, "sonnx", {**SONNX, "storage_order": 1}, "outside-profile", "SONNX MaxPool, R5"),
+    ],
+)  # fmt: skip
+def test_what_is_excluded(x, spec, attributes, reason, clause):
+    refused = refusal(x, spec, attributes)
+    assert (refused.reason, clause or refused.clause) == (reason, refused.clause)
+
+
+FLOATS = {"float16", "float32", "float64"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "attributes", "allowed"),
+    [
+        ("onnx-11", ONNX, FLOATS),
+        ("onnx-22", ONNX, FLOATS | {"int8", "uint8", "bfloat16"}),
+        ("sonnx", SONNX, FLOATS | {"int8", "uint8"}),
+        ("openvino-8", OPENVINO, {*NUMPY}),
     ],
 )
-def test_types(spec, allowed):
-    from maxpool_check.reference.dtypes import NUMPY
-
+def test_types(spec, attributes, allowed):
     for name, dtype in NUMPY.items():
-        attributes = SONNX if spec == "sonnx" else {"kernel_shape": [2, 2]}
         if name in allowed:
             assert maxpool_check.maxpool(X.astype(dtype), spec=spec, **attributes).Y.dtype == dtype
         else:
-            assert refusal(X.astype(dtype), spec, **attributes).reason == "invalid-type"
-
-
-@pytest.mark.parametrize("shape", [(), (4,), (4, 4)])
-def test_shapes_without_a_spatial_axis(shape):
-    assert refusal(np.zeros(shape, np.float32), kernel_shape=[1]).reason == "invalid-shape"
+            assert refusal(X.astype(dtype), spec, attributes).reason == "invalid-type"
 
 
 @pytest.mark.parametrize(
-    "attributes",
+    ("spec", "attributes", "policies", "shape"),
     [
-        {"kernel_shape": [6, 2]},
-        {"kernel_shape": [2, 3], "dilations": [1, 4]},
-        {"kernel_shape": [6, 6], "auto_pad": "VALID"},
-        {"kernel_shape": [6, 6], "ceil_mode": 1},
-        {"kernel_shape": [8, 8], "pads": [1, 1, 1, 1]},
+        # A window larger by no more than a stride, and large pads, which a policy may refuse.
+        ("onnx-22", {"kernel_shape": [5, 2], "strides": [2, 1]}, {"zero_size": "refused"}, (1, 1, 0, 3)),
+        ("onnx-22", {**ONNX, "dilations": [3, 3], "pads": [2, 2, 2, 2]}, {"large_pads": "refused"}, (1, 1, 5, 5)),
+        ("openvino-8", {**OPENVINO, "pads_begin": [2, 0]}, {"large_pads": "refused"}, (1, 1, 5, 3)),
+        ("ngraph-0", {"window_shape": [2, 2], "padding_below": [2, 0]}, {"large_pads": "refused"}, (1, 1, 5, 3)),
     ],
 )
-def test_a_window_larger_than_the_padded_input(attributes):
-    refused = refusal(**attributes)
-    assert refused.reason == "window-larger-than-input"
-    assert refused.clause == "ONNX MaxPool-22, output shape"
-
-
-def test_a_window_larger_by_no_more_than_a_stride_gives_the_formulas_count_or_is_refused():
-    attributes = {"kernel_shape": [5, 2], "strides": [2, 1]}
-    assert maxpool_check.maxpool(X, **attributes).Y.shape == (1, 1, 0, 3)
-    assert refusal(policies={"zero_size": "refused"}, **attributes).reason == "window-larger-than-input"
-
-
-@pytest.mark.parametrize("name", SONNX)
-def test_sonnx_r2_every_attribute_is_explicit(name):
-    incomplete = {key: value for key, value in SONNX.items() if key != name}
-    refused = refusal(spec="sonnx", **incomplete)
-    assert (refused.reason, refused.clause) == ("outside-profile", "SONNX MaxPool, R2")
-    assert name in str(refused)
+def test_what_a_policy_excludes(spec, attributes, policies, shape):
+    assert maxpool_check.maxpool(X, spec=spec, **attributes).Y.shape == shape
+    refusal(X, spec, attributes, policies=policies)
 
 
 @pytest.mark.parametrize(
-    ("restriction", "x", "changed"),
+    ("x", "spec", "policies", "attributes", "words"),
     [
-        ("R1", X[0], {"kernel_shape": [2], "strides": [1], "dilations": [1], "pads": [0, 0]}),
-        ("R3", X, {"auto_pad": "VALID"}),
-        ("R3", X, {"auto_pad": "SAME_UPPER"}),
-        ("R4", X, {"ceil_mode": 1}),
-        ("R5", X, {"storage_order": 1}),
+        (X, "onnx22", {}, ONNX, "did you mean 'onnx-22'"),
+        (X, "onnx-22", {}, {**ONNX, "stride": [1, 1]}, "did you mean 'strides'?"),
+        (X, "onnx-22", {"nans": "ignored"}, ONNX, "unknown policy 'nans'"),
+        (X, "onnx-22", {"nan": "ignore"}, ONNX, "no interpretation 'ignore'"),
+        (IMAGE, "xmos-maxpool2d", {"nan": "ignored"}, XMOS, "has no policy 'nan'"),
+        (X, "onnx-22", {"nhwc_index_base": "NHWC-flat"}, ONNX, "has no policy 'nhwc_index_base'"),
     ],
 )
-def test_sonnx_restrictions(restriction, x, changed):
-    refused = refusal(x, "sonnx", **{**SONNX, **changed})
-    assert (refused.reason, refused.clause) == ("outside-profile", f"SONNX MaxPool, {restriction}")
-
-
-def test_sonnx_leaves_what_is_invalid_in_onnx_invalid():
-    assert refusal(spec="sonnx", **{**SONNX, "strides": [0, 1]}).reason == "invalid-attribute"
-    assert refusal(spec="sonnx", **{**SONNX, "auto_pad": "FOO"}).reason == "invalid-attribute"
-
-
-def test_large_pads_are_legal_unless_a_policy_refuses_them():
-    attributes = {"kernel_shape": [2, 2], "dilations": [3, 3], "pads": [2, 2, 2, 2]}
-    assert maxpool_check.maxpool(X, **attributes).Y.shape == (1, 1, 5, 5)
-    with pytest.raises(maxpool_check.Refused):
-        maxpool_check.maxpool(X, policies={"large_pads": "refused"}, **attributes)
-
-
-def test_unknown_documents_and_policies():
-    with pytest.raises(ValueError, match="did you mean 'onnx-22'"):
-        maxpool_check.maxpool(X, spec="onnx22", kernel_shape=[2, 2])
-    with pytest.raises(ValueError, match="unknown policy 'nans'"):
-        maxpool_check.maxpool(X, policies={"nans": "ignored"}, kernel_shape=[2, 2])
-    with pytest.raises(ValueError, match="no interpretation 'ignore'"):
-        maxpool_check.maxpool(X, policies={"nan": "ignore"}, kernel_shape=[2, 2])
-    with pytest.raises(ValueError, match="unknown specification"):
-        specification("openvino")
+def test_unknown_documents_policies_and_attributes(x, spec, policies, attributes, words):
+    with pytest.raises(ValueError, match=words):
+        maxpool_check.maxpool(x, spec=spec, policies=policies, **attributes)

@@ -10,7 +10,7 @@ from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.roles import NotExpressible, all_attributes, attributes_for, is_list_of_numbers
+from maxpool_check.specifications.roles import NotExpressible, all_attributes, attributes_for
 
 AXIS = Axis(4, 2, 1, 1, 0, 0, 3)
 
@@ -18,7 +18,7 @@ AXIS = Axis(4, 2, 1, 1, 0, 0, 3)
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_some_attributes_have_the_geometry_and_the_numbering_of_any_case(name):
     document = SPECIFICATIONS[name]
-    for case in itertools.islice(generate(name, 5), 100):
+    for case in itertools.islice(generate(name, 5), 50):
         pooling = case.resolved
         numbering = pooling.numbering if document.indices else None
         candidates = [
@@ -55,12 +55,3 @@ def test_all_attributes_have_values():
         "kernel_shape": [2], "strides": [1], "dilations": [1], "pads": [0, 0], "auto_pad": "NOTSET", "ceil_mode": 1,
         "storage_order": 0,
     }  # fmt: skip
-    assert all_attributes(SPECIFICATIONS["onnx-22"].attributes, {}, 0)["kernel_shape"] == []
-
-
-def test_lists_of_numbers_are_known():
-    document = SPECIFICATIONS["ort-nhwc-11"]
-    assert is_list_of_numbers(document, "activation_params", [1, 2.5])
-    assert not is_list_of_numbers(document, "activation_params", ["1"])
-    assert not is_list_of_numbers(document, "kernel_shape", [1, 2])
-    assert not is_list_of_numbers(document, "unknown", [1])
