@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -28,8 +29,7 @@ ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 KERNELS = ROOT / "tests/kernels.py"
 MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
-
-
+NOT_INHERITED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 SLOW = frozenset((ROOT / "tests/slow.txt").read_text().splitlines())
 """The functions of the tests that ``make test`` leaves out."""
 
@@ -42,18 +42,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
 
 
+@dataclass(frozen=True)
 class Finished:
-    """A command that has ended."""
-
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+    code: int
+    out: str
+    err: str
 
     @property
     def json(self):
         return json.loads(self.out)
-
-
-NOT_INHERITED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 
 def environment(**changed):
@@ -109,23 +106,23 @@ def workers_forked():
         yield
 
 
+def program(*arguments):
+    """The words of ``maxpool-check`` in a process of its own."""
+    return [sys.executable, "-m", "maxpool_check", *map(str, arguments)]
+
+
 def on_a_terminal(columns, *arguments):
     """The lines that ``maxpool-check`` prints on a terminal of this width."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-        stdout=follower, cwd=ROOT, env=environment(COLUMNS=str(columns)),
-    )  # fmt: skip
-    os.close(follower)
-    shown = b""
-    try:
-        while chunk := os.read(leader, 65536):
-            shown += chunk
-    except OSError:
-        # The program has ended.
-        pass
-    os.close(leader)
-    assert process.wait(300) == 0
+    variables, shown = environment(COLUMNS=str(columns)), b""
+    with subprocess.Popen(program(*arguments), stdout=follower, cwd=ROOT, env=variables) as process:
+        os.close(follower)
+        # Reading fails when the program has ended.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(leader, 65536):
+                shown += chunk
+        os.close(leader)
+    assert process.returncode == 0
     return shown.decode().splitlines()
 
 
@@ -137,7 +134,6 @@ def shipped():
 
 @pytest.fixture
 def cli():
-    """Runs ``maxpool-check`` as a user calls it."""
     return command
 
 
@@ -146,10 +142,8 @@ def process():
     """Runs ``maxpool-check`` as a user does, in a process of its own."""
 
     def run(*arguments, **changed):
-        done = subprocess.run(
-            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-            capture_output=True, text=True, cwd=ROOT, env=environment(**changed), timeout=300, check=False,
-        )  # fmt: skip
+        words, variables = program(*arguments), environment(**changed)
+        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=variables, timeout=300, check=False)
         return Finished(done.returncode, done.stdout, done.stderr)
 
     return run
@@ -157,16 +151,10 @@ def process():
 
 def run_record(folder, *targets, executor=None, sink=lambda line: None, **options):
     """The record, in memory, of the cases of a folder on targets."""
-    corpus = collect([folder])
-    lines = []
-
-    def write(line):
-        lines.append(line)
-        sink(line)
-
-    names = [parse(target) for target in targets]
+    corpus, lines = collect([folder]), []
+    plan = RunPlan(corpus, corpus.cases, [parse(target) for target in targets], **options)
     with workers_forked():
-        run(RunPlan(corpus, corpus.cases, names, **options), write, executor=executor)
+        run(plan, lambda line: (lines.append(line), sink(line)), executor=executor)
     return record_of(lines)
 
 
@@ -182,8 +170,7 @@ def begun():
 
     def begin(*arguments, **changed):
         process = subprocess.Popen(
-            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(**changed),
+            program(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(**changed),
             # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )  # fmt: skip
@@ -204,12 +191,10 @@ def living():
     """The processes of this machine that are no zombies: (id, parent, group) of each. From /proc: Linux."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        # It may have ended meanwhile.
+        with contextlib.suppress(OSError):
             state, parent, group, *_ = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if state != "Z":
-            found.append((int(path.parent.name), int(parent), int(group)))
+            found += [(int(path.parent.name), int(parent), int(group))] if state != "Z" else []
     return found
 
 

@@ -20,53 +20,16 @@ def right(X, attributes):
     """As specified, also by the documents in which a window of padding alone has the smallest value."""
     pooled = maxpool_check.maxpool(X, spec="onnx-22", policies={"nan": "as-neg-inf"}, **attributes)
     smallest = -np.inf if is_float(X.dtype) else lowest(X.dtype)
-    return np.where(pooled.empty, X.dtype.type(smallest), pooled.Y), pooled.Indices
-
-
-def y_alone(X, attributes):
-    """Never gives Indices."""
-    return right(X, attributes)[0]
+    return np.where(pooled.empty, X.dtype.type(smallest), pooled.Y), pooled.Indices.copy()
 
 
 def keeps_the_seed(X, attributes):
     """Starts its scan from the lowest finite value and the cell before the plane, and needs something greater."""
-    Y, Indices = (array.copy() for array in right(X, attributes))
+    Y, Indices = right(X, attributes)
     seeds = (Y == -np.inf if is_float(X.dtype) else Y == lowest(X.dtype)) & (Indices >= 0)
     Y[seeds] = lowest(X.dtype)
     Indices[seeds] = -X.shape[-1] - 1
     return Y, Indices
-
-
-def gives_nan(X, attributes):
-    """Gives NaN for the first window, whatever it holds."""
-    Y, Indices = (array.copy() for array in right(X, attributes))
-    Y.reshape(-1)[:1] = np.nan
-    return Y, Indices
-
-
-def gives_minus_one(X, attributes):
-    """Gives the index -1 for the first window, whatever it holds."""
-    Y, Indices = (array.copy() for array in right(X, attributes))
-    Indices.reshape(-1)[:1] = -1
-    return Y, Indices
-
-
-def gives_no_index_at_all(X, attributes):
-    """Gives the index -1 for all windows."""
-    Y, Indices = right(X, attributes)
-    return Y, np.full_like(Indices, -1)
-
-
-def saturates(X, attributes):
-    """Gives the largest finite value instead of infinity."""
-    Y, Indices = right(X, attributes)
-    return np.where(Y == np.inf, np.finfo(X.dtype).max, Y), Indices
-
-
-def counts_in_the_plane(X, attributes):
-    """Numbers the cells of each plane from 0."""
-    Y, Indices = right(X, attributes)
-    return Y, Indices % np.prod(X.shape[2:])
 
 
 def pads_with_zero(X, attributes):
@@ -77,11 +40,6 @@ def pads_with_zero(X, attributes):
         filled = np.pad(X, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)])
         Y, _ = right(filled, {**attributes, "pads": [0] * 2 * rank})
     return Y, Indices
-
-
-def pads_with_zero_still(X, attributes):
-    """The next release of ``pads_with_zero``, which fixes nothing."""
-    return pads_with_zero(X, attributes)
 
 
 def accepts_everything(X, attributes):
@@ -132,46 +90,27 @@ def changes_its_input(X, attributes):
     return answer
 
 
-def forgets_its_shape(X, attributes):
-    """Gives Y and Indices flat, in another dtype."""
-    Y, Indices = right(X, attributes)
-    return Y.reshape(-1), Indices.astype(np.int32)
-
-
-def forks_and_hangs(X, attributes):
-    """Leaves a child that holds every pipe open, and does not come back."""
+def _leaves_a_child():
+    """Leaves a child that holds every pipe open."""
     if os.fork() == 0:
         time.sleep(600)
         os._exit(0)
+
+
+def forks_and_hangs(X, attributes):
+    """Leaves a child, and does not come back."""
+    _leaves_a_child()
     time.sleep(600)
 
 
 def forks_and_dies(X, attributes):
-    """Leaves a child that holds every pipe open, and exits."""
-    if os.fork() == 0:
-        time.sleep(600)
-        os._exit(0)
+    """Leaves a child, and exits."""
+    _leaves_a_child()
     os._exit(3)
 
 
 def gives_nothing(X, attributes):
     """Returns None."""
-
-
-def gives_no_indices(X, attributes):
-    """Returns None instead of Indices."""
-    return right(X, attributes)[0], None
-
-
-def gives_objects(X, attributes):
-    """Returns Y as Python objects."""
-    Y, Indices = right(X, attributes)
-    return Y.astype(object), Indices
-
-
-def gives_three(X, attributes):
-    """Returns one value too many."""
-    return (*right(X, attributes), X)
 
 
 def misspells_a_name(X, attributes):
@@ -184,15 +123,6 @@ def speaks_in_surrogates(X, attributes):
     raise ValueError("\ud800 is half a character")
 
 
-def says_which_process_it_is(X, attributes):
-    """Gives the number of its process, and refuses a stride of 0; dies of a stride of 7."""
-    if 0 in attributes["strides"]:
-        raise ValueError("a stride of 0")
-    if 7 in attributes["strides"]:
-        os._exit(7)
-    return np.array(os.getpid())
-
-
 def counts_its_calls(X, attributes):
     """Gives how often it was called in its process; refuses a stride of 0 and dies of a stride of 7, but counts them."""
     _CALLS.append(None)
@@ -203,13 +133,16 @@ def counts_its_calls(X, attributes):
     return np.array(len(_CALLS))
 
 
+def says_which_process_it_is(X, attributes):
+    """The same, but gives the number of its process."""
+    counts_its_calls(X, attributes)
+    return np.array(os.getpid())
+
+
 def takes_its_time(X, attributes):
     """Takes as many tenths of a second as its first stride says."""
     time.sleep(attributes["strides"][0] / 10)
     return right(X, {**attributes, "strides": [1, 1]})
-
-
-slow_to_start = right
 
 
 def names_the_last_tie(X, attributes):
@@ -229,14 +162,34 @@ def alternates(X, attributes):
     return (np.where(Y > 0, -Y, Y) if len(_CALLS) % 2 else Y), Indices
 
 
-def repeats_the_first_image(X, attributes):
-    """Gives every image of a batch the answer of the first."""
-    Y, Indices = right(X, attributes)
-    return Y[:1].repeat(len(Y), 0), Indices[:1].repeat(len(Y), 0)
-
-
 def knows_its_first_channel(X, attributes):
     """In the first channel names the last of equal maxima."""
     Y, Indices = right(X, attributes)
     Indices[:, :1] = names_the_last_tie(X, attributes)[1][:, :1]
     return Y, Indices
+
+
+def _changed(change):
+    """A kernel whose outputs are those that ``change`` makes of the input and the right outputs."""
+    return lambda X, attributes: change(X, *right(X, attributes))
+
+
+def _but_first(tensor, value):
+    """A tensor with another value for the first window."""
+    return np.where(np.arange(tensor.size).reshape(tensor.shape), tensor, tensor.dtype.type(value))
+
+
+slow_to_start = right
+pads_with_zero_still = pads_with_zero
+"""The next release of ``pads_with_zero``, which fixes nothing."""
+y_alone = _changed(lambda X, Y, Indices: Y)
+gives_nan = _changed(lambda X, Y, Indices: (_but_first(Y, np.nan), Indices))
+gives_minus_one = _changed(lambda X, Y, Indices: (Y, _but_first(Indices, -1)))
+gives_no_index_at_all = _changed(lambda X, Y, Indices: (Y, np.full_like(Indices, -1)))
+saturates = _changed(lambda X, Y, Indices: (np.where(Y == np.inf, np.finfo(X.dtype).max, Y), Indices))
+counts_in_the_plane = _changed(lambda X, Y, Indices: (Y, Indices % np.prod(X.shape[2:])))
+forgets_its_shape = _changed(lambda X, Y, Indices: (Y.reshape(-1), Indices.astype(np.int32)))
+gives_no_indices = _changed(lambda X, Y, Indices: (Y, None))
+gives_objects = _changed(lambda X, Y, Indices: (Y.astype(object), Indices))
+gives_three = _changed(lambda X, Y, Indices: (Y, Indices, X))
+repeats_the_first_image = _changed(lambda X, Y, Indices: (Y[:1].repeat(len(Y), 0), Indices[:1].repeat(len(Y), 0)))

@@ -1,28 +1,69 @@
 """``reports/``, from real runs: ``python -m tests.make_reports [NAME...]`` makes the runs and histories of ``tests/reports.yaml``.
 
-Without names it makes all, the issues of defects, and the pages that follow from them; ``pages`` are these alone. A run that is not as
-expected is named, and its report written all the same.
+Without names it makes all, the issues of defects, and the pages that follow from them; ``pages`` are these alone: the index of the
+known defects of all runtimes, and the matrix. A run that is not as expected is named, and its report written all the same.
 """
 
+import io
 import lzma
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
 from pathlib import Path
 
 import click
 import yaml
 
-from tests import report_defects, report_matrix
-from tests.conftest import ROOT
+from maxpool_check.corpus.collection import defect_files
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.judging.defects import Severity
+from maxpool_check.reporting.blocks import Document, Paragraph, Section, Span, Table
+from maxpool_check.reporting.writers import markdown
+from tests import report_matrix
+from tests.conftest import CASES, ROOT
 
 TABLE = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text())
-PAGES = "pages"
-NAMES = (*TABLE["runs"], *(f"{name}-history" for name in TABLE["histories"]), PAGES)
+NAMES = (*TABLE["runs"], *(f"{name}-history" for name in TABLE["histories"]), "pages")
+DEFECTS = ROOT / "reports/defects"
+TEN = TABLE["issues"]["defects"]
+"""Ten of the live defects that are wrong on ordinary values, and the releases that show them."""
+_ABOUT = (
+    "Defects of released runtimes by cause; each was reviewed, and its mechanism is said as far as it is known: `maxpool-check "
+    "explain ID` shows it, `maxpool-check repro ID -t TARGET -o DIR` writes a reproduction. Live: the newest version that was "
+    "tested shows it. Of the ids that are links, the text of an issue is here. Nothing here is a statement of the projects concerned."
+)
 
 
-def commands(jobs: int) -> Iterator[tuple[str, list[str], Path]]:
+def index():
+    """``reports/defects/README.md``: how many live defects of each severity each runtime has, and all of them."""
+    every, versions = read_all_defects(defect_files(CASES)), read_versions(CASES)
+    rows, sections = [], []
+    for runtime in sorted({defect.runtime for defect in every}):
+        own = [defect for defect in every if defect.runtime == runtime]
+        own.sort(key=lambda each: (not versions.is_live(each), each.severity.rank, each.id))
+        live = [each.severity for each in own if versions.is_live(each)]
+        tested = max(map(versions.tested, own), key=len)
+        rows.append(
+            [Span(runtime, code=True), tested[-1] if tested else "-", *(str(live.count(each) or "") for each in Severity)]
+        )  # fmt: skip
+        table = []
+        for each in own:
+            name = Span(each.id, href=f"{each.id}.md" if each.id in TEN else "")
+            issue = each.upstream.issue if each.upstream else None
+            upstream = [Span(issue, href=issue), f" {each.upstream.state}"] if issue else ""
+            span = [versions.since(each) or "-", versions.until(each) or ""]
+            table.append([name, each.severity.value, *span, each.title, upstream])
+        sections.append(Section(runtime, [Table(["id", "severity", "since", "until", "title", "upstream"], table)]))
+    headings = ["runtime", "version", *(each.value for each in Severity)]
+    live_table = Table(headings, rows, frozenset(range(2, len(headings))))
+    heading, file = Paragraph("Live defects by severity, in the newest version that was tested:"), io.StringIO()
+    markdown.write(Document("", "Defects", (), [Paragraph(_ABOUT), heading, live_table, *sections]), file)
+    return file.getvalue()
+
+
+def commands(jobs):
     """The name of each report, the words of its command, and the file that it writes and that is compressed."""
     for name, run in TABLE["runs"].items():
         cases = TABLE["parts"][run["part"]] if "part" in run else ["cases/"]
@@ -41,7 +82,7 @@ def commands(jobs: int) -> Iterator[tuple[str, list[str], Path]]:
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option("--tool", default=str(Path(sys.executable).with_name("maxpool-check")), help="The tool that makes them.")
 @click.option("-j", "jobs", type=int, default=1, help="Processes of each run: more of them make the record sooner.")
-def make(names: tuple[str, ...], tool: str, jobs: int) -> None:
+def make(names, tool, jobs):
     """Make reports."""
     chosen = names or [name for name in NAMES if not TABLE["runs"].get(name, {}).get("installed")]
     for name, words, file in commands(jobs):
@@ -52,15 +93,17 @@ def make(names: tuple[str, ...], tool: str, jobs: int) -> None:
             click.echo(f"{name}: exit code {done.returncode}")
         if (path := ROOT / file).exists():
             # A record that is written line by line compresses less well than the whole.
-            path.with_name(f"{path.name}.xz").write_bytes(
-                lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
-            )
+            compressed = lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
+            path.with_name(f"{path.name}.xz").write_bytes(compressed)
             path.unlink()
-    if not names:
-        for defect, release in report_defects.TEN.items():
-            report_defects.write_issue(defect, release)
-    if PAGES in chosen:
-        report_defects.INDEX.write_text(report_defects.page())
+    for defect, release in () if names else TEN.items():
+        also = [word for other in TABLE["issues"]["also"] if other != release for word in ("--also", other)]
+        with tempfile.TemporaryDirectory() as folder:
+            words = [tool, "repro", defect, "-t", release, "-o", f"{folder}/repro", *also]
+            subprocess.run(words, check=True, cwd=ROOT)
+            (DEFECTS / f"{defect}.md").write_text(Path(folder, "repro/ISSUE.md").read_text())
+    if "pages" in chosen:
+        (DEFECTS / "README.md").write_text(index())
         matrix = ROOT / "reports/README.md"
         matrix.write_text(report_matrix.with_matrix(matrix.read_text()))
 

@@ -13,12 +13,10 @@ UV = Path(sys.executable).with_name("uv")
 CONSTRAINTS = ROOT / "tests/constraints.txt"
 
 
-def uv(*arguments, cwd=ROOT):
-    done = subprocess.run(
-        [UV, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment(), timeout=900, check=False
-    )
+def uv(*arguments):
+    words = [UV, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment(), timeout=900, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def built(folder, source=ROOT, kind="--wheel"):
@@ -49,19 +47,15 @@ class Installed:
     def __init__(self, folder, distribution, *, clean=True):
         self.bin = folder / "environment/bin"
         uv("venv", "--quiet", "--python", sys.executable, folder / "environment")
-        python = self.bin / "python"
-        if clean:
-            uv("pip", "install", "--quiet", "--python", python, "--constraint", CONSTRAINTS, distribution)
-            return
-        uv("pip", "install", "--quiet", "--no-deps", "--python", python, distribution)
-        (packages,) = folder.glob("environment/lib/python*/site-packages")
-        # The checkout itself is not seen: its own such file counts in the environment of the tests alone.
-        (packages / "tests.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+        rest = ("--constraint", CONSTRAINTS) if clean else ("--no-deps",)
+        uv("pip", "install", "--quiet", "--python", self.bin / "python", *rest, distribution)
+        if not clean:
+            (packages,) = folder.glob("environment/lib/python*/site-packages")
+            # The checkout itself is not seen: its own such file counts in the environment of the tests alone.
+            (packages / "tests.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
 
-    def run(self, *arguments, cwd, **changed):
+    def run(self, program, *arguments, cwd):
         """Run a program of the environment as its users do."""
-        program, *rest = arguments
-        variables = environment(PATH=f"{self.bin}:/usr/bin:/bin", **changed)
-        return subprocess.run(
-            [self.bin / program, *map(str, rest)], capture_output=True, text=True, cwd=cwd, env=variables, timeout=900, check=False
-        )  # fmt: skip
+        words, path = [self.bin / program, *map(str, arguments)], f"{self.bin}:/usr/bin:/bin"
+        variables = environment(PATH=path)
+        return subprocess.run(words, capture_output=True, text=True, cwd=cwd, env=variables, timeout=900, check=False)

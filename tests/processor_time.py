@@ -12,9 +12,9 @@ import pytest
 
 from tests import forked_workers
 
-SHOWN = 25
+SHOWN = 40
 SLOW_SECONDS = 1.2
-_NAME = "processor seconds"
+_NAME, _USED = "processor seconds", pytest.StashKey()
 
 
 def pytest_addoption(parser):
@@ -26,32 +26,26 @@ def _used():
     return sum(usage.ru_utime + usage.ru_stime for usage in usages) + forked_workers.seconds()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_setup(item):
-    item.processor_seconds = _used()
-    return (yield)
+def pytest_collection_finish(session):
+    session.config.stash[_USED] = _used()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
     if call.when == "teardown":
-        report.user_properties.append((_NAME, _used() - item.processor_seconds))
+        before, item.config.stash[_USED] = item.config.stash[_USED], _used()
+        report.user_properties.append((_NAME, item.config.stash[_USED] - before))
     return report
 
 
 def pytest_terminal_summary(terminalreporter):
-    of_files, of_tests = Counter(), Counter()
+    of_tests = Counter()
     for report in (each for reports in terminalreporter.stats.values() for each in reports):
-        for name, seconds in getattr(report, "user_properties", ()):
-            if name == _NAME:
-                of_tests[report.nodeid] += seconds
-                of_files[report.nodeid.partition("::")[0]] += seconds
+        of_tests[getattr(report, "nodeid", "")] += dict(getattr(report, "user_properties", ())).get(_NAME, 0)
     if (file := terminalreporter.config.getoption("--write-slow")) is not None:
         slow = {name.partition("[")[0] for name, seconds in of_tests.items() if seconds > SLOW_SECONDS}
         file.write_text("".join(f"{name}\n" for name in sorted(slow)))
     terminalreporter.section(f"processor time: {of_tests.total():.0f} s")
-    for counter in (of_files, of_tests):
-        for name, seconds in counter.most_common(SHOWN):
-            terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
-        terminalreporter.write_line("")
+    for name, seconds in of_tests.most_common(SHOWN):
+        terminalreporter.write_line(f"{seconds:7.1f} s  {name}")

@@ -21,51 +21,41 @@ from tests.conftest import CASES, shipped
 
 def needs_outputs(entry, execution):
     """Whether only its digest tells whether an entry explains an execution."""
-    named = {*entry.windows, *(kind.value for kind in entry.kinds)} & {
-        each.kind for each in execution.causes if each.cells
-    }
+    causes = {each.kind for each in execution.causes if each.cells}
+    named = causes & {*entry.windows, *(kind.value for kind in entry.kinds)}
     is_open = any(DESCRIPTIONS[DivergenceKind(kind)].open for kind in execution.kinds)
     return is_open and bool(execution.windows) and not named and (not entry.windows or "nan" in entry.windows)
 
 
-def reviewed(records, defects):
-    """By the places of items in a file, ``(defect, item)``, the fingerprints by version."""
-    found = defaultdict(lambda: defaultdict(set))
+def reviewed(records, entry):
+    """The fingerprints of what an item of ``expect`` needs, by version."""
+    found = defaultdict(set)
     for record in records:
-        for target in record.header.targets:
-            covering = {
-                (number, item): entry
-                for number, defect in enumerate(defects)
-                for item, entry in enumerate(defect.expected)
-                if entry.covers(target)
-            }
-            for execution in record.executions if covering else ():
-                if execution.target != target.name or execution.verdict not in REPORTED:
-                    continue
-                for place, entry in covering.items():
-                    # The version "" has no fingerprints yet.
-                    if entry.expects(execution, "") and needs_outputs(entry, execution):
-                        found[place][target.version].add(fingerprint(execution))
+        versions = {target.name: target.version for target in record.header.targets if entry.covers(target)}
+        for execution in record.executions if versions else ():
+            is_about = execution.target in versions and execution.verdict in REPORTED
+            # The version "" has no fingerprints yet.
+            if is_about and entry.expects(execution, "") and needs_outputs(entry, execution):
+                found[versions[execution.target]].add(fingerprint(execution))
     return found
 
 
 def main(paths):
     records = [read(Path(path)) for path in paths]
     for path in defect_files(CASES):
-        defects = with_cases(read_defects(path), shipped().cases)
-        found = reviewed(records, defects)
-        if not found:
-            continue
-        file = EditedFile(path, "defects: []\n")
-        for (number, item), by_version in found.items():
-            fields = file.data["defects"][number]["expect"][item]
-            new = {version: on_one_line(sorted(digests)) for version, digests in by_version.items()}
-            outputs = {**fields.get("outputs", {}), **new}
-            fields["outputs"] = {version: outputs[version] for version in sorted(outputs)}
-        count = sum(len(digests) for by_version in found.values() for digests in by_version.values())
-        print(f"{path.name}: {count} outputs in {len(found)} items")
-        if not file.replace(lambda new: bool(read_defects(new))):
-            raise SystemExit(f"{path} cannot be written")
+        file, count = EditedFile(path, "defects: []\n"), 0
+        for number, defect in enumerate(with_cases(read_defects(path), shipped().cases)):
+            for item, entry in enumerate(defect.expected):
+                found = reviewed(records, entry)
+                fields = file.data["defects"][number]["expect"][item]
+                new = {version: on_one_line(sorted(digests)) for version, digests in found.items()}
+                if outputs := {**fields.get("outputs", {}), **new} if new else {}:
+                    fields["outputs"] = {version: outputs[version] for version in sorted(outputs)}
+                count += sum(map(len, found.values()))
+        if count:
+            print(f"{path.name}: {count} outputs")
+            if not file.replace(lambda new: bool(read_defects(new))):
+                raise SystemExit(f"{path} cannot be written")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ import yaml
 from tests.conftest import ROOT, environment
 
 ACTION = ROOT / ".github/actions/maxpool-check/action.yml"
-_EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
 
 
 def _resolved(text, values):
     """A text of a workflow with the values of its expressions; one that is not set is empty."""
-    return _EXPRESSION.sub(lambda found: values.get(found[1], ""), text)
+    return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", lambda found: values.get(found[1], ""), str(text))
 
 
 def github(text):
@@ -29,9 +28,9 @@ class Runner:
         self.work, self.temporary = folder / "work", folder / "temporary"
         self.programs, self.installs = programs, installs
         self.summary = folder / "summary.md"
-        for path in (self.work, self.temporary):
-            path.mkdir(exist_ok=True)
-        if not installs and not (self.temporary / "maxpool-check").exists():
+        self.work.mkdir()
+        self.temporary.mkdir()
+        if not installs:
             # What the action would install.
             (self.temporary / "maxpool-check").symlink_to(programs.parent)
 
@@ -39,14 +38,13 @@ class Runner:
         """Run a script as a step, and return what has ended and the outputs of the step."""
         outputs = self.temporary / "outputs"
         outputs.write_text("")
-        path = f"{self.programs}{os.pathsep}/usr/local/bin:/usr/bin:/bin"
+        given = {"GITHUB_OUTPUT": outputs, "GITHUB_STEP_SUMMARY": self.summary, "RUNNER_TEMP": self.temporary}
+        given |= {"CI_PROJECT_DIR": self.work, "GITHUB_ACTIONS": "true", **variables}
+        given["PATH"] = f"{self.programs}{os.pathsep}/usr/local/bin:/usr/bin:/bin"
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
             capture_output=True, text=True, cwd=self.work, timeout=600, check=False,
-            env=environment(
-                PATH=path, GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(outputs), GITHUB_STEP_SUMMARY=str(self.summary),
-                RUNNER_TEMP=str(self.temporary), CI_PROJECT_DIR=str(self.work), **variables,
-            ),
+            env=environment(**{name: str(value) for name, value in given.items()}),
         )  # fmt: skip
         return done, dict(line.split("=", 1) for line in outputs.read_text().splitlines())
 
@@ -60,8 +58,9 @@ class Runner:
         for step in action["runs"]["steps"]:
             if "run" not in step or (step.get("id") == "install" and not self.installs):
                 continue
-            variables = {name: _resolved(str(text), values) for name, text in step["env"].items()}
-            done, outputs = self.shell(step["run"], **variables)
+            done, outputs = self.shell(
+                step["run"], **{name: _resolved(text, values) for name, text in step["env"].items()}
+            )
             values |= {f"steps.{step['id']}.outputs.{name}": value for name, value in outputs.items()}
             if done.returncode:
                 break
@@ -69,34 +68,26 @@ class Runner:
 
     def job(self, job):
         """Run the steps of a job of GitHub, and return the scripts that failed and the files that it uploads."""
-        failed, uploads, outputs = [], [], {}
+        failed, uploads, self.outputs = [], [], {}
         for step in job["steps"]:
-            uses, inputs = step.get("uses", ""), step.get("with", {})
+            uses, inputs, done = step.get("uses", ""), step.get("with", {}), None
             if failed and "always()" not in step.get("if", ""):
                 continue
             if "/.github/actions/maxpool-check@" in uses:
                 done, own = self.action(**inputs)
-                outputs |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in own.items()}
+                self.outputs |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in own.items()}
             elif uses.partition("@")[0].endswith(("/upload-artifact", "/upload-sarif", "/upload-pages-artifact")):
-                text = str(inputs.get("path") or inputs["sarif_file"])
-                uploads += _resolved(text, outputs).split()
-                continue
+                uploads += _resolved(inputs.get("path") or inputs["sarif_file"], self.outputs).split()
             elif "run" in step and (self.installs or "pip install" not in step["run"]):
                 done, _ = self.shell(step["run"])
-            else:
-                continue
-            if done.returncode:
-                failed.append(done)
+            failed += [done] if done is not None and done.returncode else []
         return failed, [self.work / path for path in uploads]
 
     def gitlab_job(self, document, name):
         """Run a job of GitLab, and return what has ended and the files that it keeps."""
-        job = document[name]
-        lines = [*document["default"]["before_script"], *job["script"]]
-        done, _ = self.shell(
-            "\n".join(line for line in lines if self.installs or "pip install" not in line),
-            **({} if not self.installs else {"MAXPOOL_CHECK_CACHE": str(self.work / ".maxpool-check")}),
-        )
-        artifacts = job["artifacts"]
+        lines = [*document["default"]["before_script"], *document[name]["script"]]
+        script = "\n".join(line for line in lines if self.installs or "pip install" not in line)
+        variables = {"MAXPOOL_CHECK_CACHE": self.work / ".maxpool-check"} if self.installs else {}
+        artifacts = document[name]["artifacts"]
         kept = [*artifacts.get("paths", []), artifacts["reports"]["junit"]]
-        return done, [self.work / path for path in kept]
+        return self.shell(script, **variables)[0], [self.work / path for path in kept]
