@@ -1,5 +1,6 @@
 """The matrix of ``reports/README.md``: what each target of the committed records does with each theme of the corpus."""
 
+import dataclasses
 import re
 from collections import Counter
 from functools import cache
@@ -7,7 +8,6 @@ from functools import cache
 from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reporting.matrix import WORDS, cell, counts
-from maxpool_check.results.record import Record
 from maxpool_check.results.storage import name_of, read
 from tests.conftest import ROOT
 
@@ -21,7 +21,7 @@ MOST_TARGETS = 6
 def record_at(path):
     """A record of the matrix, read once."""
     stored = read(path)
-    return Record(stored.header, tuple(stored.executions), stored.footer)
+    return dataclasses.replace(stored, executions=tuple(stored.executions))
 
 
 def theme(execution):
@@ -41,9 +41,11 @@ def short_name(target):
 def with_matrix(text):
     """A page with its matrix made again from the committed records: a table of the targets, and tables of themes and targets."""
     rows, columns = [], []
-    for path, record in ((path, record_at(path)) for path in RECORDS):
+    for path in RECORDS:
+        record = record_at(path)
+        found = findings(record)
         for target in record.header.targets:
-            by_theme = counts(record, target.name, findings(record), theme)
+            by_theme = counts(record, target.name, found, theme)
             total = sum(by_theme.values(), Counter())
             link = f"[{escaped(short_name(target))}]({name_of(path)}.md)"
             columns.append((link, by_theme))

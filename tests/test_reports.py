@@ -33,7 +33,6 @@ from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 
 LONGEST_LINE = 400
 SMALLEST = min(RECORDS, key=lambda path: path.stat().st_size)
-SLOW = [pytest.param(path, marks=pytest.mark.slow) for path in RECORDS if path != SMALLEST]
 HISTORIES = {path.name.partition("-history")[0]: path for path in REPORTS.glob("*-history.json.xz")}
 
 
@@ -46,11 +45,7 @@ def page_of(path):
     return path.with_name(f"{name_of(path)}.md").read_text()
 
 
-def record_of(name):
-    return record_at(REPORTS / f"{name}.jsonl.xz")
-
-
-@pytest.mark.parametrize("path", [SMALLEST, *SLOW], ids=lambda path: name_of(path))
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
 def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_nothing_else(path):
     record, written, cases = record_at(path), io.StringIO(), shipped().cases
     write_markdown(RunReport(record, record.footer.exit_code), written)
@@ -111,7 +106,7 @@ def test_the_matrix_and_the_index_of_defects_are_made_from_records_and_defects()
 
 
 def test_the_documents_are_compared_at_every_point_where_they_differ(cli):
-    page = cli("explain", "documents", "-p", CASES).out
+    page = cli("explain", "documents", "-p", CASES / "documents").out
     for heading in (
         "A NaN in the window", "The value of the padding", "What Indices count", "Rounding up", "VALID, and rounding up",
         "SAME, the odd cell at the end", "A window without a cell of X",
@@ -135,7 +130,7 @@ def test_a_history_is_of_one_corpus_and_minor_versions_and_its_page_has_each_rel
 
 
 def test_the_old_release_shows_the_defects_that_sonnx_prints_and_they_are_worse_where_windows_hold_ordinary_values():
-    record = record_of("onnxruntime-1.23.2-cpu")
+    record = record_at(REPORTS / "onnxruntime-1.23.2-cpu.jsonl.xz")
     executions = {(each.case, each.variant): each for each in record.executions}
     for case, Y, wrong in (
         ("float:float-example-3", True, 2),
