@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from maxpool_check.commands.main import main
+from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.storage import record_of
 from maxpool_check.running.decisions import RunPlan
@@ -85,6 +86,7 @@ def _finished(run, cwd, changed):
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     handlers = {number: signal.getsignal(number) for number in numbers}
     with (
+        cases_read_once(),
         pytest.MonkeyPatch.context() as patch,
         mock.patch.dict(os.environ, environment(**changed), clear=True),
         contextlib.redirect_stdout(out),
@@ -100,9 +102,36 @@ def _finished(run, cwd, changed):
 @contextlib.contextmanager
 def workers_forked():
     """Workers are forked and environments inspected once meanwhile: see ``forked_workers``."""
-    starts = mock.patch("maxpool_check.targets.process.launch", forked_workers.launch)
-    inspects = mock.patch("maxpool_check.targets.inspection.start", forked_workers.inspect)
-    with starts, inspects:
+    with (
+        mock.patch("maxpool_check.targets.process.launch", forked_workers.launch),
+        mock.patch("maxpool_check.targets.inspection.start", forked_workers.inspect),
+    ):
+        yield
+
+
+_READ, _CASES_OF = functools.cache(document.read), case_file.cases_of
+
+
+@functools.cache
+def _shipped_cases(path, root, most_cells):
+    return _CASES_OF(_READ(path), path, root, most_cells)
+
+
+@contextlib.contextmanager
+def cases_read_once():
+    """Of ``cases/``, which no test changes, each process reads a file once."""
+    read = document.read
+
+    def read_shipped(path):
+        return _READ(path.absolute()) if CASES in path.absolute().parents else read(path)
+
+    def cases_of(document, path, root, most_cells):
+        if CASES not in path.absolute().parents:
+            return _CASES_OF(document, path, root, most_cells)
+        found = _shipped_cases(path.absolute(), root.absolute(), most_cells)
+        return [replace(case, origin=replace(case.origin, path=str(path))) for case in found]
+
+    with mock.patch.object(document, "read", read_shipped), mock.patch.object(case_file, "cases_of", cases_of):
         yield
 
 
@@ -129,7 +158,8 @@ def on_a_terminal(columns, *arguments):
 @functools.cache
 def shipped():
     """The corpus of ``cases/``, read once."""
-    return collect([CASES])
+    with cases_read_once():
+        return collect([CASES])
 
 
 @pytest.fixture
