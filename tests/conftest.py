@@ -248,10 +248,9 @@ def all_end(processes):
 
 @pytest.fixture
 def cluster():
-    """A dask cluster of two processes of one thread each."""
+    """A dask cluster of two processes of one thread each, with a port of its own for what is shown over HTTP."""
     from distributed import LocalCluster
 
-    # A port of its own for what is shown over HTTP: several of these may be up at once.
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster
 

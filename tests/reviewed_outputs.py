@@ -46,12 +46,11 @@ def main(paths):
         file, count = EditedFile(path, "defects: []\n"), 0
         for number, defect in enumerate(with_cases(read_defects(path), shipped().cases)):
             for item, entry in enumerate(defect.expected):
-                found = reviewed(records, entry)
-                fields = file.data["defects"][number]["expect"][item]
-                new = {version: on_one_line(sorted(digests)) for version, digests in found.items()}
-                if outputs := {**fields.get("outputs", {}), **new} if new else {}:
-                    fields["outputs"] = {version: outputs[version] for version in sorted(outputs)}
-                count += sum(map(len, found.values()))
+                if found := reviewed(records, entry):
+                    fields = file.data["defects"][number]["expect"][item]
+                    new = {version: on_one_line(sorted(digests)) for version, digests in found.items()}
+                    fields["outputs"] = dict(sorted({**fields.get("outputs", {}), **new}.items()))
+                    count += sum(map(len, found.values()))
         if count:
             print(f"{path.name}: {count} outputs")
             if not file.replace(lambda new: bool(read_defects(new))):

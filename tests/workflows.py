@@ -58,9 +58,8 @@ class Runner:
         for step in action["runs"]["steps"]:
             if "run" not in step or (step.get("id") == "install" and not self.installs):
                 continue
-            done, outputs = self.shell(
-                step["run"], **{name: _resolved(text, values) for name, text in step["env"].items()}
-            )
+            variables = {name: _resolved(text, values) for name, text in step["env"].items()}
+            done, outputs = self.shell(step["run"], **variables)
             values |= {f"steps.{step['id']}.outputs.{name}": value for name, value in outputs.items()}
             if done.returncode:
                 break
@@ -86,8 +85,6 @@ class Runner:
     def gitlab_job(self, document, name):
         """Run a job of GitLab, and return what has ended and the files that it keeps."""
         lines = [*document["default"]["before_script"], *document[name]["script"]]
-        script = "\n".join(line for line in lines if self.installs or "pip install" not in line)
-        variables = {"MAXPOOL_CHECK_CACHE": self.work / ".maxpool-check"} if self.installs else {}
+        done, _ = self.shell("\n".join(line for line in lines if self.installs or "pip install" not in line))
         artifacts = document[name]["artifacts"]
-        kept = [*artifacts.get("paths", []), artifacts["reports"]["junit"]]
-        return self.shell(script, **variables)[0], [self.work / path for path in kept]
+        return done, [self.work / path for path in (*artifacts.get("paths", ()), artifacts["reports"]["junit"])]

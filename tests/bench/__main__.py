@@ -131,27 +131,26 @@ def case_files(folder, count):
     return folder
 
 
-def ready_requests(folder, path, target="onnxruntime"):
-    """Write the requests that the cases of a folder come to on a target, for the floor: bytes and numbers, for any Python.
+def ready_requests(folder, path):
+    """Write the requests that the cases of a folder come to on ONNX Runtime, for the floor.
 
     Left out are graphs that a document excludes, which may damage the memory of the process, and what the target does not survive.
     """
     found = []
-    with TargetSession(Target(parse(target))) as session:
+    with TargetSession(Target(parse("onnxruntime"))) as session:
         plans = [plan(case, DEFAULT_VARIANTS, session.profile) for case in collect([folder]).cases]
         requests = [request for variants in plans for variant in variants for request in variant.requests]
         for request in requests:
             outcome = None if request.excluded else session.outcome(*session.submit([request]))
             if outcome is not None and not isinstance(outcome, (Crashed, TimedOut)):
-                inputs = [(name, X.dtype.name, X.shape, X.tobytes()) for name, X in request.inputs.items()]
-                found.append((request.model, request.outputs, inputs, request.setting))
-    path.write_bytes(pickle.dumps(found, protocol=4))
+                found.append((request.model, request.outputs, request.inputs, request.setting))
+    path.write_bytes(pickle.dumps(found))
     return path
 
 
-def floor(requests, interpreter=sys.executable):
-    """The seconds of ONNX Runtime alone, of this environment or of another interpreter's."""
-    return process(interpreter, Path(__file__).with_name("floor.py"), requests)[0]
+def floor(requests):
+    """The seconds of ONNX Runtime alone."""
+    return python(Path(__file__).with_name("floor.py"), requests)[0]
 
 
 def run_all(folder, record, count):
@@ -187,14 +186,6 @@ def of_commands(size, folder):
         longer = case_files(folder / f"cases-{count}", count)
         times = ratio(lambda longer=longer, count=count: run_all(longer, record, count), run, 1)
         yield row(f"`run` of {count} cases, a case / of {size.cases}, a case", times, 1.1)
-    if size.tiny:
-        return
-    # With their environments there; the floors are without the requests that a release does not survive.
-    base, head = "onnxruntime==1.23.2", "onnxruntime==1.31.1"
-    floors = [(Target(parse(name)).python, ready_requests(CASES, folder / name, name)) for name in (base, head)]
-    words = ("gate", CASES, "--base", base, "--head", head, "--spec", "all", "-q")
-    times = ratio(lambda: tool(*words)[0], lambda: sum(floor(path, program) for program, path in floors), few)
-    yield row(f"`gate` from {base} to {head} on all of `cases/` / the floors of both", times, 1.3)
 
 
 def of_the_evaluator(size, shape, k, s, p, dtype, nan):
