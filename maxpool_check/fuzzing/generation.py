@@ -298,7 +298,9 @@ _FIELDS: Mapping[str, Callable[[Stream, np.ndarray], dict[str, Any]]] = {
     "Cast": lambda stream, _: {"to": stream.choice(("float32", "float32", "float64", "float16", "int8", "uint8"))},
     "Clip": lambda stream, _: stream.choice(({"min": 0}, {"min": 0, "max": 6}, {"min": -1, "max": 2}, {"max": 2})),
     "Concat": lambda stream, X: {
-        "axis": (axis := stream.choice(range(1, X.ndim))), "inputs": [np.zeros(X.shape, int).take([0], axis).tolist()],
+        "axis": (axis := stream.choice(range(1, X.ndim))),
+        # X may have no cells.
+        "inputs": [np.zeros([min(1, n) if i == axis else n for i, n in enumerate(X.shape)], int).tolist()],
     },
     "Conv": lambda stream, X: stream.choice(
         ({"weights": "identity"}, {"weights": "depthwise", "kernel_shape": [stream.choice((1, 2)) for _ in X.shape[2:]]})
