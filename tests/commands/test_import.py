@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.corpus.test_importers import INDICES, SAMPLES, X, Y, changed, model, stored, tree
-from tests.corpus.test_onnx_test_data import node_tests
+from tests.corpus.test_importers import INDICES, SAMPLES, X, Y, changed, model, node_tests, stored, tree
 
 
 def last(text):

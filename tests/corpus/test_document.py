@@ -9,7 +9,7 @@ from maxpool_check.corpus.document import parse, read
 from maxpool_check.corpus.problems import CorpusError
 
 
-def problem(text):
+def problems(text):
     with pytest.raises(CorpusError) as error:
         parse(text, "f.yaml")
     return [str(entry) for entry in error.value.problems]
@@ -29,8 +29,7 @@ def problem(text):
 )  # fmt: skip
 def test_scalars(text, value):
     parsed = parse(f"a: {text}", "f.yaml").data["a"]
-    assert parsed == value
-    assert type(parsed) is type(value)
+    assert (type(parsed), parsed) == (type(value), value)
 
 
 def test_minus_zero_and_nan():
@@ -39,17 +38,18 @@ def test_minus_zero_and_nan():
     assert math.isnan(nan)
 
 
-def test_places():
-    file = parse("a:\n  - b: 1\n    c: [2, 3]\n", "f.yaml")
-    assert str(file.problem(("a", 0, "c", 1), "x")) == "f.yaml:3:12: x"
-    assert str(file.problem(("a", 0), "x", key="c")) == "f.yaml:3:5: x"
-    assert str(file.problem(("a", 0, "c", 7, "z"), "x")) == "f.yaml:3:8: x"
-
-
-def test_aliases_share_a_value_and_its_place():
-    file = parse("a: &x [1, 2]\nb: *x\n", "f.yaml")
-    assert file.data == {"a": [1, 2], "b": [1, 2]}
-    assert str(file.problem(("b", 1), "y")) == "f.yaml:1:11: y"
+@pytest.mark.parametrize(
+    ("text", "path", "key", "place"),
+    [
+        ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0, "c", 1), None, "3:12"),
+        ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0), "c", "3:5"),
+        ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0, "c", 7, "z"), None, "3:8"),
+        # Aliases share a value and its place.
+        ("a: &x [1, 2]\nb: *x\n", ("b", 1), None, "1:11"),
+    ],
+)
+def test_places(text, path, key, place):
+    assert str(parse(text, "f.yaml").problem(path, "x", key=key)) == f"f.yaml:{place}: x"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,6 @@ def test_aliases_share_a_value_and_its_place():
         ("a: *b\n", "1:4", "alias *b without an anchor"),
         ("a: &a [*a]\n", "1:8", "alias *a without an anchor"),
         ("a: !!python/object:os.system x\n", "1:4", "not allowed"),
-        ("a: !mine {}\n", "1:4", "not allowed"),
         ("a: !!float 1\n", "1:4", "not allowed"),
         ("? [1]\n: 2\n", "1:3", "plain text"),
         ("a: 1\n---\nb: 2\n", "2:1", "second document"),
@@ -74,7 +73,7 @@ def test_aliases_share_a_value_and_its_place():
     ],
 )
 def test_refused(text, place, words):
-    (message,) = problem(text)
+    (message,) = problems(text)
     assert message.startswith(f"f.yaml:{place}: ")
     assert words in message
 
@@ -82,32 +81,23 @@ def test_refused(text, place, words):
 def test_an_alias_bomb_is_refused_before_it_goes_off():
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
-    (message,) = problem("\n".join(lines))
+    (message,) = problems("\n".join(lines))
     assert "aliases add more than" in message
 
 
 def test_every_duplicate_is_reported():
-    assert len(problem("a: 1\na: 2\nb: {c: 1, c: 2}\n")) == 2
+    assert len(problems("a: 1\na: 2\nb: {c: 1, c: 2}\n")) == 2
 
 
-def test_bytes_that_are_not_text_are_refused_with_their_place(tmp_path):
+def test_the_bytes_of_a_file(tmp_path, monkeypatch):
     path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
+    assert read(path).data == {"a": 1, "b": 2}
     path.write_bytes(b"a: 1\nb: \xff\xfe")
     with pytest.raises(CorpusError, match=r"x\.yaml:2:4: not UTF-8"):
         read(path)
     with pytest.raises(CorpusError, match="cannot be read"):
         read(tmp_path)
-
-
-def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "MAX_BYTES", 10)
-    path = tmp_path / "x.yaml"
-    path.write_text("a: 1234567890")
+    monkeypatch.setattr(document, "MAX_BYTES", 9)
     with pytest.raises(CorpusError, match="larger than"):
         read(path)
-
-
-def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
-    assert read(path).data == {"a": 1, "b": 2}

@@ -1,7 +1,10 @@
-"""The tests of other suites: ONNX's test data and SONNX's generated tests, imported and read directly."""
+"""The tests of other suites, imported and read directly; and written case files, which read back bit for bit."""
 
+import functools
 import json
 import shutil
+import warnings
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,15 +23,26 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
+from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, case_file, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
-from tests.corpus.test_onnx_test_data import node_tests
+from tests.conftest import ROOT, shipped
 
-SAMPLES = Path(__file__).parents[1] / "data/testgenonnx"
+SAMPLES = ROOT / "tests/data/testgenonnx"
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 Y = np.array([[[[5, 7], [13, 15]]]], np.float32)
 INDICES = Y.astype(np.int64)
+
+
+@functools.cache
+def node_tests():
+    """The tests of MaxPool alone. Collecting makes the test data of every operator, overflows and all."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collected = collect_testcases("MaxPool")
+    return [case for case in collected if [node.op_type for node in case.model.graph.node] == ["MaxPool"]]
 
 
 def model(*nodes, opset=22, outputs=("y",), inputs=("x",)):
@@ -42,8 +56,12 @@ def model(*nodes, opset=22, outputs=("y",), inputs=("x",)):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
-POOL = helper.make_node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2])
-"""A MaxPool before another node."""
+def pool_and(op, *inputs, **attributes):
+    """A model of a MaxPool and another node behind it."""
+    return model(
+        helper.make_node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2]),
+        helper.make_node(op, inputs or ["a"], ["y"], **attributes),
+    )
 
 
 def stored(folder, made, *sets):
@@ -67,9 +85,8 @@ def changed(folder, name="a.json", **fields):
 
 def everything(case):
     """All fields of a case but its origin, in a form that can be compared."""
-    printed = [
-        None if values is None else (values.dtype, values.tolist()) for values in (case.expect.Y, case.expect.Indices)
-    ]
+    outputs = (case.expect.Y, case.expect.Indices)
+    printed = [None if values is None else (values.dtype, values.tolist()) for values in outputs]
     fields = (case.id, case.title, case.covers, case.tags, case.outputs, dict(case.provenance), case.erratum)
     return case.sha256, fields, printed
 
@@ -78,288 +95,251 @@ def tree(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture(scope="module")
-def suite():
-    return onnx_testdata.read_package()
+def problem_of(path, *arguments):
+    with pytest.raises(CorpusError) as raised:
+        collect([path], *arguments)
+    (problem,) = raised.value.problems
+    return str(problem)
 
 
-class TestOnnxBackend:
-    def test_every_node_test_of_the_package_is_a_case_with_its_bits(self, suite):
-        cases = {case.id: case for case in suite.cases}
-        assert suite.broken == suite.left_out == ()
-        assert set(cases) == {f"onnx-22:{test.name}" for test in node_tests()}
-        for test in node_tests():
-            case = cases[f"onnx-22:{test.name}"]
-            ((X,), outputs) = test.data_sets[0]
-            np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
-            np.testing.assert_array_equal(bits(case.expect.Y), bits(outputs[0]), strict=True)
-            assert case.outputs == (("Y", "Indices") if len(outputs) > 1 else ("Y",))
-            assert case.provenance == {
-                "suite": "onnx-backend", "version": f"onnx {onnx.__version__}", "file": test.name,
-            }  # fmt: skip
-
-    def test_it_is_read_back_as_it_was(self, suite, tmp_path):
-        write_suite(suite.cases, tmp_path, "about", "test")
-        assert [everything(case) for case in collect([tmp_path]).cases] == [everything(case) for case in suite.cases]
-        # Some of ONNX's tensors are too large for a text that people read.
-        assert any(case.X.size > MOST_INLINE for case in suite.cases)
-        assert len(list(tmp_path.rglob("*.X.npy"))) == sum(case.X.size > MOST_INLINE for case in suite.cases)
-
-
-class TestOnnxTestdata:
-    def test_a_case_for_each_data_set_judged_by_the_operator_set(self, tmp_path):
-        stored(tmp_path / "node/test_a", model(opset=8), (X, Y), (X + 1, Y + 1))
-        stored(tmp_path / "node/test_b", model(opset=13, outputs=("y", "z")), (X, Y, INDICES))
-        stored(tmp_path / "test_c", model(opset=1), (X, Y))
-        cases = {case.id: case for case in collect([tmp_path]).cases}
-        assert set(cases) == {
-            "node/onnx-8:test_a", "node/onnx-8:test_a/1", "node/onnx-12:test_b", "onnx-1:test_c",
-        }  # fmt: skip
-        assert cases["node/onnx-8:test_a/1"].X.tensor()[0, 0, 0, 0] == 1
-        assert cases["node/onnx-12:test_b"].outputs == ("Y", "Indices")
-        np.testing.assert_array_equal(cases["node/onnx-12:test_b"].expect.Indices, INDICES, strict=True)
-        assert cases["onnx-1:test_c"].provenance["file"] == "test_c/test_data_set_0"
-
-    def test_outputs_are_told_apart_by_name(self, tmp_path):
-        made = model(outputs=("y", "z"))
-        made.graph.output.reverse()
-        stored(tmp_path / "a", made, (X, INDICES, Y))
-        (case,) = collect([tmp_path]).cases
-        assert case.expect.Y.dtype == np.float32
+def test_every_node_test_of_onnx_is_a_case_that_the_reference_shares_and_reads_back(tmp_path):
+    suite = onnx_testdata.read_package()
+    cases = {case.id: case for case in suite.cases}
+    assert suite.broken == suite.left_out == ()
+    assert set(cases) == {f"onnx-22:{test.name}" for test in node_tests()}
+    assert len(cases) >= 15
+    for test in node_tests():
+        case = cases[f"onnx-22:{test.name}"]
+        ((X,), outputs) = test.data_sets[0]
+        np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
+        np.testing.assert_array_equal(bits(case.expect.Y), bits(outputs[0]), strict=True)
+        assert case.outputs == (("Y", "Indices") if len(outputs) > 1 else ("Y",))
         assert disagreements(case) == []
-
-    def test_the_folder_itself_and_the_model_itself(self, tmp_path):
-        folder = stored(tmp_path / "test_a", model(), (X, Y))
-        for path in (tmp_path, folder, folder / "model.onnx"):
-            assert [case.id for case in collect([path]).cases] == ["onnx-22:test_a"]
-
-    def test_bfloat16_keeps_its_bits(self, tmp_path):
-        made = model()
-        made.graph.input[0].type.tensor_type.elem_type = TensorProto.BFLOAT16
-        odd = X.astype(ml_dtypes.bfloat16) * ml_dtypes.bfloat16(0.1)
-        folder = stored(tmp_path / "a", made, (X,))
-        proto = helper.make_tensor("x", TensorProto.BFLOAT16, odd.shape, odd.tobytes(), raw=True)
-        (folder / "test_data_set_0/input_0.pb").write_bytes(proto.SerializeToString())
-        (case,) = collect([tmp_path]).cases
-        np.testing.assert_array_equal(bits(case.X.tensor()), bits(odd), strict=True)
-        assert case.expect is None
-
-    @pytest.mark.parametrize(
-        ("made", "why"),
-        [
-            (model(POOL, helper.make_node("Softmax", ["a"], ["y"])), "its node Softmax is none of the operators"),
-            (model(POOL, helper.make_node("Relu", ["x"], ["y"])), "its nodes are not a chain"),
-            (model(POOL, helper.make_node("MaxPool", ["a"], ["y"], kernel_shape=[1, 1])), "has 2 MaxPool nodes"),
-            (model(*map(helper.make_node, ["Relu", "Abs"], [["x"], ["a"]], [["a"], ["y"]])), "none of which is MaxPool"),
-            (model(POOL, helper.make_node("Clip", ["a", "w"], ["y"]), inputs=("x",)), "min of its node Clip is not a"),
-            (model(POOL, helper.make_node("Relu", ["a"], ["y"], domain="com.example")), "is of the domain com.example"),
-            (model(POOL, helper.make_node("Cast", ["a"], ["y"], to=9)), "to a type that is not supported"),
-            (model(POOL, helper.make_node("Reshape", ["a", "w"], ["y"])), "shape of its node Reshape is not a constant"),
-            (model(POOL, helper.make_node("Conv", ["a"], ["y"])), "its node Conv has no weights"),
-            (model(POOL, helper.make_node("Flatten", ["a"], ["y"], axis=9)), "has no exact result: Flatten of 4 axes"),
-            (model(helper.make_node("Relu", ["x"], ["y"])), "none of which is MaxPool (it has Relu)"),
-            (model(helper.make_node("MaxPool", ["x"], ["y"], domain="com.example")), "its node MaxPool is of the domain com.example"),
-            (model(inputs=("x", "w")), "X is not the only input"),
-            (model(helper.make_node("MaxPool", ["x"], ["y"], kernal_shape=[2])), "no attribute 'kernal_shape'"),
-            (model(opset=9999), "operator set 9999 is none of those that onnx"),
-        ],
-    )  # fmt: skip
-    def test_other_models_are_left_out_by_name(self, tmp_path, made, why):
-        stored(tmp_path / "good", model(), (X, Y))
-        bad = stored(tmp_path / "bad", made, (X, Y))
-        corpus = collect([tmp_path])
-        assert [case.id for case in corpus.cases] == ["onnx-22:good"]
-        (left_out,) = corpus.left_out
-        assert left_out.path == str(bad / "model.onnx")
-        assert why in left_out.message
-
-    def test_a_model_without_data_is_left_out(self, tmp_path):
-        stored(tmp_path / "a", model())
-        with pytest.raises(CorpusError, match="there is no test_data_set_0"):
-            collect([tmp_path])
-
-    @pytest.mark.parametrize(
-        ("name", "content", "why"),
-        [
-            ("model.onnx", b"\xff\xff", "not an ONNX model"),
-            ("model.onnx", b"", "not an ONNX model: it has no graph"),
-            ("test_data_set_0/input_0.pb", b"\xff\xff", "not a tensor"),
-            ("test_data_set_0/input_0.pb", b"", "not a tensor"),
-            ("test_data_set_0/output_0.pb", helper.make_tensor("y", 1, [2, 2], [1, 2, 3, 4]).SerializeToString()[:-6], "not a tensor"),
-            ("test_data_set_0/output_0.pb", TensorProto(dims=[9], data_type=1, raw_data=b"12").SerializeToString(), "not a"),
-            (
-                "test_data_set_0/output_0.pb",
-                TensorProto(dims=[1], data_type=1, data_location=1).SerializeToString(),
-                "its values are in another file",
-            ),
-        ],
-    )  # fmt: skip
-    def test_a_corrupted_file_is_named(self, tmp_path, name, content, why):
-        stored(tmp_path / "good", model(), (X, Y))
-        folder = stored(tmp_path / "bad", model(), (X, Y))
-        (folder / name).write_bytes(content)
-        with pytest.raises(CorpusError) as raised:
-            collect([tmp_path])
-        (problem,) = raised.value.problems
-        assert problem.path == str(folder / name)
-        assert why in problem.message
-
-    def test_a_data_set_without_input_is_named(self, tmp_path):
-        folder = stored(tmp_path / "a", model(), (X, Y))
-        (folder / "test_data_set_0/input_0.pb").unlink()
-        with pytest.raises(CorpusError, match=r"test_data_set_0:1:1: there is no input_0.pb"):
-            collect([tmp_path])
-
-    @pytest.mark.parametrize("name", ["output_0.pb", "output_1.pb"])
-    @pytest.mark.parametrize(
-        "nodes",
-        [
-            (),
-            (
-                helper.make_node("Relu", ["x"], ["a"]),
-                helper.make_node("MaxPool", ["a"], ["y", "z"], kernel_shape=[2, 2], strides=[2, 2]),
-            ),
-        ],
-        ids=["MaxPool", "chain"],
-    )
-    def test_a_data_set_that_lacks_one_of_its_outputs_is_named(self, tmp_path, nodes, name):
-        folder = stored(tmp_path / "a", model(*nodes, outputs=("y", "z")), (X, Y, INDICES))
-        assert len(collect([tmp_path]).cases) == 1
-        (folder / "test_data_set_0" / name).unlink()
-        with pytest.raises(CorpusError, match=rf"test_data_set_0:1:1: there is no {name}"):
-            collect([tmp_path])
-
-    def test_a_tensor_over_the_limit(self, tmp_path):
-        stored(tmp_path / "a", model(), (X, Y))
-        with pytest.raises(CorpusError, match="X has 16 cells; the limit is 15"):
-            collect([tmp_path], 15)
-
-    def test_a_printed_value_that_the_reference_does_not_share(self, tmp_path):
-        stored(tmp_path / "a", model(), (X, Y + np.array([[0, 0], [1, 0]], np.float32)))
-        (case,) = collect([tmp_path]).cases
-        (text,) = disagreements(case)
-        assert "Y[0, 0, 1, 0] is printed as 14.0, the reference has 13.0" in text
-        (problem,) = contradictions(case)
-        assert "import it" in problem.message
+        version = f"onnx {onnx.__version__}"
+        assert case.provenance == {"suite": "onnx-backend", "version": version, "file": test.name}
+    write_suite(suite.cases, tmp_path, "about", "test")
+    assert [everything(case) for case in collect([tmp_path]).cases] == [everything(case) for case in suite.cases]
+    # Some of ONNX's tensors are too large for a text that people read.
+    assert len(list(tmp_path.rglob("*.X.npy"))) == sum(case.X.size > MOST_INLINE for case in suite.cases) > 0
 
 
-class TestTestgenonnx:
-    def test_the_samples_are_the_same_imported_and_read_directly(self, tmp_path):
-        direct = collect([SAMPLES])
-        assert direct.left_out == ()
-        assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
-        write_suite(direct.cases, tmp_path, "about", "test")
-        imported = collect([tmp_path])
-        assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
-        assert [problem for case in imported.cases for problem in contradictions(case)] == []
+def test_a_case_for_each_data_set_judged_by_the_operator_set(tmp_path):
+    reversed_outputs = model(outputs=("y", "z"))
+    reversed_outputs.graph.output.reverse()
+    stored(tmp_path / "node/test_a", model(opset=8), (X, Y), (X + 1, Y + 1))
+    stored(tmp_path / "node/test_b", model(opset=13, outputs=("y", "z")), (X, Y, INDICES))
+    stored(tmp_path / "test_c", model(opset=1), (X, Y))
+    stored(tmp_path / "test_d", reversed_outputs, (X, INDICES, Y))
+    cases = {case.id: case for case in collect([tmp_path]).cases}
+    assert set(cases) == {
+        "node/onnx-8:test_a", "node/onnx-8:test_a/1", "node/onnx-12:test_b", "onnx-1:test_c", "onnx-22:test_d",
+    }  # fmt: skip
+    assert cases["node/onnx-8:test_a/1"].X.tensor()[0, 0, 0, 0] == 1
+    assert cases["onnx-1:test_c"].provenance["file"] == "test_c/test_data_set_0"
+    for name in ("node/onnx-12:test_b", "onnx-22:test_d"):
+        assert cases[name].outputs == ("Y", "Indices")
+        np.testing.assert_array_equal(cases[name].expect.Indices, INDICES, strict=True)
+    for path in (tmp_path / "test_c", tmp_path / "test_c/model.onnx"):
+        assert [case.id for case in collect([path]).cases] == ["onnx-1:test_c"]
 
-    def test_the_fields_of_a_sample(self):
-        case = next(case for case in collect([SAMPLES]).cases if "int8" in case.id)
-        assert {"BD-011", "Y-C1"} <= set(case.tags)
-        assert case.provenance["file"] == "MaxPool_int8_BD-011_T4.json"
-        assert case.X.tensor()[0, 0, 0, 0] == case.X.tensor()[0, 0, 4, 0] == 100
 
-    def test_a_test_outside_the_profile_is_judged_by_onnx(self, tmp_path):
-        test = changed(tmp_path)
-        changed(tmp_path, "b.json", attributes={**test["attributes"], "ceil_mode": 1})
-        assert [case.spec for case in collect([tmp_path]).cases] == ["sonnx", "onnx-22"]
+def test_bfloat16_keeps_its_bits(tmp_path):
+    made = model()
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.BFLOAT16
+    odd = X.astype(ml_dtypes.bfloat16) * ml_dtypes.bfloat16(0.1)
+    folder = stored(tmp_path / "a", made, (X,))
+    proto = helper.make_tensor("x", TensorProto.BFLOAT16, odd.shape, odd.tobytes(), raw=True)
+    (folder / "test_data_set_0/input_0.pb").write_bytes(proto.SerializeToString())
+    (case,) = collect([tmp_path]).cases
+    np.testing.assert_array_equal(bits(case.X.tensor()), bits(odd), strict=True)
+    assert case.expect is None
 
-    def test_folders_are_groups(self, tmp_path):
-        shutil.copytree(SAMPLES, tmp_path / "a")
-        shutil.copytree(SAMPLES, tmp_path / "b")
-        ids = [case.id for case in collect([tmp_path]).cases]
-        assert len(set(ids)) == 6
-        assert {name.partition(":")[0] for name in ids} == {"a/sonnx", "b/sonnx"}
 
-    def test_a_value_that_json_cannot_express(self, tmp_path):
-        values = [["inf", "-inf", "nan", -0.0]]
-        fields = {"dtype": "float", "input": {"shape": [1, 1, 1, 4], "values": values}}
-        ones = {"kernel_shape": [1, 1], "strides": [1, 1], "dilations": [1, 1]}
-        attributes = {**ones, "pads": [0] * 4, "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0}
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (pool_and("Softmax"), "its node Softmax is none of the operators"),
+        (pool_and("Relu", "x"), "its nodes are not a chain"),
+        (pool_and("MaxPool", kernel_shape=[1, 1]), "has 2 MaxPool nodes"),
+        (pool_and("Clip", "a", "w"), "min of its node Clip is not a"),
+        (pool_and("Relu", domain="com.example"), "is of the domain com.example"),
+        (pool_and("Cast", to=9), "to a type that is not supported"),
+        (pool_and("Reshape", "a", "w"), "shape of its node Reshape is not a constant"),
+        (pool_and("Conv"), "its node Conv has no weights"),
+        (pool_and("Flatten", axis=9), "has no exact result: Flatten of 4 axes"),
+        (model(helper.make_node("Relu", ["x"], ["y"])), "none of which is MaxPool (it has Relu)"),
+        (model(helper.make_node("MaxPool", ["x"], ["y"], domain="com.example")), "is of the domain com.example"),
+        (model(inputs=("x", "w")), "X is not the only input"),
+        (model(helper.make_node("MaxPool", ["x"], ["y"], kernal_shape=[2])), "no attribute 'kernal_shape'"),
+        (model(opset=9999), "operator set 9999 is none of those that onnx"),
+    ],
+)
+def test_other_models_are_left_out_by_name(tmp_path, made, why):
+    stored(tmp_path / "good", model(), (X, Y))
+    bad = stored(tmp_path / "bad", made, (X, Y))
+    corpus = collect([tmp_path])
+    assert [case.id for case in corpus.cases] == ["onnx-22:good"]
+    (left_out,) = corpus.left_out
+    assert left_out.path == str(bad / "model.onnx")
+    assert why in left_out.message
+
+
+DATA = "test_data_set_0/"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("model.onnx", b"\xff\xff", "model.onnx:1:1: not an ONNX model"),
+        ("model.onnx", b"", "model.onnx:1:1: not an ONNX model: it has no graph"),
+        (f"{DATA}input_0.pb", b"\xff\xff", "input_0.pb:1:1: not a tensor"),
+        (f"{DATA}input_0.pb", b"", "input_0.pb:1:1: not a tensor"),
+        (f"{DATA}output_0.pb", numpy_helper.from_array(Y).SerializeToString()[:-6], "output_0.pb:1:1: not a tensor"),
+        (f"{DATA}output_0.pb", TensorProto(dims=[9], data_type=1, raw_data=b"12").SerializeToString(), "not a"),
+        (
+            f"{DATA}output_0.pb",
+            TensorProto(dims=[1], data_type=1, data_location=1).SerializeToString(),
+            "its values are in another file",
+        ),
+        (f"{DATA}input_0.pb", None, "test_data_set_0:1:1: there is no input_0.pb"),
+        (f"{DATA}output_0.pb", None, "test_data_set_0:1:1: there is no output_0.pb"),
+        (f"{DATA}output_1.pb", None, "test_data_set_0:1:1: there is no output_1.pb"),
+    ],
+)
+@pytest.mark.parametrize("nodes", ["MaxPool", "Relu and MaxPool"])
+def test_a_corrupted_or_absent_file_is_named(tmp_path, nodes, name, content, why):
+    relu = helper.make_node("Relu", ["x"], ["a"])
+    pool = helper.make_node("MaxPool", ["a"], ["y", "z"], kernel_shape=[2, 2], strides=[2, 2])
+    chain = () if nodes == "MaxPool" else (relu, pool)
+    stored(tmp_path / "good", model(*chain, outputs=("y", "z")), (X, Y, INDICES))
+    path = stored(tmp_path / "bad", model(*chain, outputs=("y", "z")), (X, Y, INDICES)) / name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    message = problem_of(tmp_path)
+    assert message.startswith(str(tmp_path / "bad"))
+    assert why in message
+
+
+def test_what_a_data_set_prints_wrongly_or_does_not_have_and_a_tensor_over_the_limit(tmp_path):
+    stored(tmp_path / "a", model(), (X, Y + np.array([[0, 0], [1, 0]], np.float32)))
+    stored(tmp_path / "b", model())
+    corpus = collect([tmp_path])
+    assert "there is no test_data_set_0" in corpus.left_out[0].message
+    (case,) = corpus.cases
+    assert "Y[0, 0, 1, 0] is printed as 14.0, the reference has 13.0" in disagreements(case)[0]
+    assert "import it" in contradictions(case)[0].message
+    assert "X has 16 cells; the limit is 15" in problem_of(tmp_path / "a", 15)
+
+
+def test_the_samples_are_the_same_imported_and_read_directly(tmp_path):
+    direct = collect([SAMPLES])
+    assert direct.left_out == ()
+    assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
+    case = next(case for case in direct.cases if "int8" in case.id)
+    assert {"BD-011", "Y-C1", "pads-C2_axis2-begin_"} <= {tag for case in direct.cases for tag in case.tags}
+    assert case.provenance["file"] == "MaxPool_int8_BD-011_T4.json"
+    assert case.X.tensor()[0, 0, 0, 0] == case.X.tensor()[0, 0, 4, 0] == 100
+    write_suite(direct.cases, tmp_path, "about", "test")
+    imported = collect([tmp_path])
+    assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
+    assert [problem for case in imported.cases for problem in contradictions(case)] == []
+
+
+def test_folders_are_groups_and_a_test_outside_the_profile_is_judged_by_onnx(tmp_path):
+    test = changed(tmp_path / "a")
+    changed(tmp_path / "b")
+    changed(tmp_path / "b", "c.json", attributes={**test["attributes"], "ceil_mode": 1})
+    assert {case.id for case in collect([tmp_path]).cases} == {"a/sonnx:a", "b/onnx-22:c", "b/sonnx:a"}
+
+
+def test_a_value_that_json_cannot_express(tmp_path):
+    ones = {"kernel_shape": [1, 1], "strides": [1, 1], "dilations": [1, 1]}
+    changed(
+        tmp_path,
+        dtype="float",
+        input={"shape": [1, 1, 1, 4], "values": [["inf", "-inf", "nan", -0.0]]},
+        attributes={**ones, "pads": [0] * 4, "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0},
         # A NaN counts as -inf in SONNX.
-        expected = {"shape": [1, 1, 1, 4], "Y": [["inf", "-inf", "-inf", -0.0]], "Indices": [[0, 1, 2, 3]]}
-        changed(tmp_path, **fields, attributes=attributes, expected=expected)
-        (case,) = collect([tmp_path]).cases
-        np.testing.assert_array_equal(
-            case.X.tensor(), np.array([[[[np.inf, -np.inf, np.nan, 0]]]], np.float32), strict=True
-        )
-        assert np.signbit(case.X.tensor()[0, 0, 0, 3])
-        assert disagreements(case) == []
-
-    @pytest.mark.parametrize(
-        ("fields", "why"),
-        [
-            ({"operator": "Add"}, "a test of Add"),
-            ({"dtype": "string"}, "a tensor of type string"),
-            ({"attributes": {"kernel_shape": [2, 2], "pad": [0]}}, "no attribute 'pad'"),
-        ],
+        expected={"shape": [1, 1, 1, 4], "Y": [["inf", "-inf", "-inf", -0.0]], "Indices": [[0, 1, 2, 3]]},
     )
-    def test_other_tests_are_left_out_by_name(self, tmp_path, fields, why):
-        changed(tmp_path, "good.json")
-        changed(tmp_path, "bad.json", **fields)
-        (tmp_path / "package.json").write_text("{}")
-        corpus = collect([tmp_path])
-        assert [case.id for case in corpus.cases] == ["sonnx:good"]
-        assert [Path(problem.path).name for problem in corpus.left_out] == ["bad.json", "package.json"]
-        assert why in corpus.left_out[0].message
-        assert "it has no operator" in corpus.left_out[1].message
-
-    @pytest.mark.parametrize(
-        ("fields", "why"),
-        [
-            ({"input": {"shape": [1, 1, 7, 8], "values": [[1]]}}, "has 1 values, and the shape"),
-            ({"input": {"shape": [1, 1, 1, 1], "values": [[128]]}}, "input.values, value 0: int8 holds -128 to 127"),
-            ({"input": {"shape": "1x1", "values": []}}, "input.shape: expected a list"),
-            ({"input": {"values": []}}, "missing 'shape'"),
-            ({"expected": []}, "expected: expected a map"),
-            ({"dtype": 8}, "dtype: expected text"),
-            ({"input": {"shape": [0] * 33, "values": []}}, "input.shape: expected at most 32 entries, found 33"),
-            ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
-        ],
-    )
-    def test_an_invalid_test_is_named(self, tmp_path, fields, why):
-        changed(tmp_path, "good.json")
-        changed(tmp_path, "bad.json", **fields)
-        with pytest.raises(CorpusError) as raised:
-            collect([tmp_path])
-        (problem,) = raised.value.problems
-        assert problem.path == str(tmp_path / "bad.json")
-        assert why in problem.message
-
-    @pytest.mark.parametrize(
-        ("text", "where"), [('{"id": 1,\n  "x": }', ":2:8: not JSON"), ("", ":1:1: not JSON"), ("[" * 10**5, "not JSON")]
-    )  # fmt: skip
-    def test_a_corrupted_file_is_named_with_its_line(self, tmp_path, text, where):
-        (tmp_path / "bad.json").write_text(text)
-        for path in (tmp_path, tmp_path / "bad.json"):
-            with pytest.raises(CorpusError, match=f"bad.json.*{where}"):
-                collect([path])
+    (case,) = collect([tmp_path]).cases
+    np.testing.assert_array_equal(case.X.tensor(), np.array([[[[np.inf, -np.inf, np.nan, 0]]]], "f4"), strict=True)
+    assert np.signbit(case.X.tensor()[0, 0, 0, 3])
+    assert disagreements(case) == []
 
 
-class TestCaseFilesComeFirst:
-    def test_models_and_json_beside_case_files_are_not_cases(self, small):
-        before = [case.id for case in collect([small]).cases]
-        stored(small / "test_a", model(), (X, Y))
-        shutil.copytree(SAMPLES, small / "samples")
-        (small / "broken.json").write_text("{")
-        corpus = collect([small])
-        assert [case.id for case in corpus.cases] == before
-        assert corpus.whole
-        # Named, they are.
-        assert len(collect([small, small / "samples"]).cases) == len(before) + 3
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"operator": "Add"}, "a test of Add"),
+        ({"dtype": "string"}, "a tensor of type string"),
+        ({"attributes": {"kernel_shape": [2, 2], "pad": [0]}}, "no attribute 'pad'"),
+    ],
+)
+def test_other_tests_are_left_out_by_name(tmp_path, fields, why):
+    changed(tmp_path, "good.json")
+    changed(tmp_path, "bad.json", **fields)
+    (tmp_path / "package.json").write_text("{}")
+    corpus = collect([tmp_path])
+    assert [case.id for case in corpus.cases] == ["sonnx:good"]
+    assert [Path(problem.path).name for problem in corpus.left_out] == ["bad.json", "package.json"]
+    assert why in corpus.left_out[0].message
+    assert "it has no operator" in corpus.left_out[1].message
 
-    def test_a_case_file_may_be_written_as_json(self, tmp_path):
-        entry = {"id": "a", "input": {"dtype": "int8", "data": [[[1, 2]]]}, "attributes": {"kernel_shape": [2]}}
-        (tmp_path / "a.json").write_text(json.dumps({"cases": [entry]}))
-        assert [case.id for case in collect([tmp_path / "a.json"]).cases] == ["a:a"]
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"input": {"shape": [1, 1, 7, 8], "values": [[1]]}}, "has 1 values, and the shape"),
+        ({"input": {"shape": [1, 1, 1, 1], "values": [[128]]}}, "input.values, value 0: int8 holds -128 to 127"),
+        ({"input": {"shape": "1x1", "values": []}}, "input.shape: expected a list"),
+        ({"input": {"values": []}}, "missing 'shape'"),
+        ({"expected": []}, "expected: expected a map"),
+        ({"dtype": 8}, "dtype: expected text"),
+        ({"input": {"shape": [0] * 33, "values": []}}, "input.shape: expected at most 32 entries, found 33"),
+        ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
+        ('{"id": 1,\n  "x": }', ":2:8: not JSON"),
+        ("", ":1:1: not JSON"),
+        ("[" * 10**5, "not JSON"),
+    ],
+)
+def test_an_invalid_test_is_named(tmp_path, content, why):
+    changed(tmp_path, "good.json")
+    if isinstance(content, str):
+        (tmp_path / "bad.json").write_text(content)
+    else:
+        changed(tmp_path, "bad.json", **content)
+    for path in (tmp_path, tmp_path / "bad.json"):
+        message = problem_of(path)
+        assert message.startswith(str(tmp_path / "bad.json"))
+        assert why in message
 
 
-def case_of(X, Y, name="a", **fields):
-    document = specification("onnx-22")
+def test_models_and_json_beside_case_files_are_not_cases(small):
+    before = [case.id for case in collect([small]).cases]
+    stored(small / "test_a", model(), (X, Y))
+    shutil.copytree(SAMPLES, small / "samples")
+    (small / "broken.json").write_text("{")
+    corpus = collect([small])
+    assert ([case.id for case in corpus.cases], corpus.whole) == (before, True)
+    # Named, they are; and a case file may be written as JSON.
+    entry = {"id": "a", "input": {"dtype": "int8", "data": [[[1, 2]]]}, "attributes": {"kernel_shape": [2]}}
+    (small / "broken.json").write_text(json.dumps({"cases": [entry]}))
+    assert len(collect([small, small / "samples", small / "broken.json"]).cases) == len(before) + 4
+
+
+def case_of(X, name="a", **fields):
     return Case(
         id=f"group:{name}", spec="onnx-22", X=Recipe.of(X), attributes={"kernel_shape": [1]}, outputs=("Y",),
-        policies=document.policies, title="title", expect=Values(Y, None), erratum="anything", **fields,
+        policies=specification("onnx-22").policies, title="title", expect=Values(X, None), erratum="anything", **fields,
     )  # fmt: skip
+
+
+def written(case, folder, about="about"):
+    write_suite([case], folder, about, "test")
+    return read_cases(folder / "group.yaml", folder)[0]
 
 
 def tensors(dtype):
@@ -368,44 +348,38 @@ def tensors(dtype):
     return arrays(f"u{dtype.itemsize}", shapes).map(lambda pattern: pattern.view(dtype))
 
 
-class TestWriter:
-    @settings(deadline=None, max_examples=100)
-    @given(X=st.sampled_from(sorted(NUMPY)).flatmap(lambda name: tensors(NUMPY[name])))
-    def test_every_bit_of_every_dtype_is_read_back(self, X, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("written")
-        write_suite([case_of(X, X)], folder, "about", "test")
-        (case,) = read_cases(folder / "group.yaml", folder)
-        np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
-        # What is printed has no payload of a NaN.
-        assert case.expect.Y.dtype == X.dtype
-        # Comparing a signalling NaN of bfloat16 warns, now and then.
-        with np.errstate(invalid="ignore"):
-            nans = X != X
-            assert np.isnan(case.expect.Y[nans].astype(np.float64)).all()
-        np.testing.assert_array_equal(bits(case.expect.Y[~nans]), bits(X[~nans]))
+@settings(deadline=None, max_examples=100)
+@given(X=st.sampled_from(sorted(NUMPY)).flatmap(lambda name: tensors(NUMPY[name])))
+def test_every_bit_of_every_dtype_is_read_back(X, tmp_path_factory):
+    case = written(case_of(X), tmp_path_factory.mktemp("written"))
+    np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
+    # What is printed has no payload of a NaN.
+    assert case.expect.Y.dtype == X.dtype
+    # Comparing a signalling NaN of bfloat16 warns, now and then.
+    with np.errstate(invalid="ignore"):
+        nans = X != X
+        assert np.isnan(case.expect.Y[nans].astype(np.float64)).all()
+    np.testing.assert_array_equal(bits(case.expect.Y[~nans]), bits(X[~nans]))
 
-    @pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
-    def test_a_tensor_without_cells(self, shape, tmp_path):
-        X = np.zeros(shape, np.float32)
-        write_suite([case_of(X, X)], tmp_path, "about", "test")
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path)
-        assert (case.X.shape, case.expect.shape) == (shape, shape)
 
-    @pytest.mark.parametrize(
-        "text", ["1e5", "007", "no", "null", "-.inf", "0x10", "é", "a#b", "'", '"', "-", "{a}", "1.0"]
-    )
-    def test_text_is_read_back_as_text(self, text, tmp_path):
-        provenance = {"suite": text, "file": text}
-        made = replace(case_of(X[0], X[0], text, provenance=provenance), title=text, tags=(text,))
-        write_suite([made], tmp_path, text, "test")
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path)
-        assert everything(case) == everything(made)
+@pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
+def test_a_tensor_without_cells(shape, tmp_path):
+    case = written(case_of(np.zeros(shape, np.float32)), tmp_path)
+    assert (case.X.shape, case.expect.shape) == (shape, shape)
 
-    def test_a_foreign_file_is_not_replaced(self, tmp_path):
-        (tmp_path / "group.yaml").write_text("cases: mine\n")
-        with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
-            write_suite([case_of(X[0], X[0])], tmp_path, "about", "test")
-        assert tree(tmp_path) == {Path("group.yaml"): b"cases: mine\n"}
+
+@pytest.mark.parametrize("text", ["1e5", "007", "no", "null", "-.inf", "0x10", "é", "a#b", "'", '"', "-", "{a}", "1.0"])
+def test_text_is_read_back_as_text(text, tmp_path):
+    provenance = {"suite": text, "file": text}
+    made = replace(case_of(X[0], text, provenance=provenance), title=text, tags=(text,))
+    assert everything(written(made, tmp_path, text)) == everything(made)
+
+
+def test_a_foreign_file_is_not_replaced(tmp_path):
+    (tmp_path / "group.yaml").write_text("cases: mine\n")
+    with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
+        write_suite([case_of(X[0])], tmp_path, "about", "test")
+    assert tree(tmp_path) == {Path("group.yaml"): b"cases: mine\n"}
 
 
 @pytest.mark.parametrize(
@@ -419,8 +393,30 @@ def test_a_printed_tensor_beside_the_case_file(tmp_path, values, why):
     )
     if values is not None:
         np.save(tmp_path / "y.npy", values)
-    with pytest.raises(CorpusError, match=f"a.yaml:5:.*{why}"):
-        collect([tmp_path])
+    message = problem_of(tmp_path)
+    assert "a.yaml:5:" in message
+    assert why in message
     np.save(tmp_path / "y.npy", np.zeros((1, 1, 3, 3), np.float32))
     (case,) = collect([tmp_path]).cases
     assert disagreements(case) == []
+
+
+def features(case):
+    """What of a case is written in a way of its own."""
+    yield from (case.spec, case.X.dtype, case.outputs, type(case.expect), case.policies, case.X.ndim, case.tags == ())
+    yield "NaN", bool((case.X.tensor() != case.X.tensor()).any()), case.X.dtype
+    yield from ((case.spec, name, type(value)) for name, value in case.attributes.items())
+    yield from () if case.context.is_alone else map(str, case.context.operators)
+
+
+def test_small_cases_of_the_corpus_read_back(tmp_path):
+    seen, path = Counter(), tmp_path / "written.yaml"
+    for case in (each for each in shipped().cases if each.X.size <= 200):
+        own = {case.id.partition(":")[0], *features(case)}
+        # A case of each feature and of each file.
+        if not all(seen[feature] for feature in own):
+            path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
+            (read,) = read_cases(path, tmp_path)
+            assert read.sha256 == case.sha256, case.id
+            assert (read.title, read.tags, read.covers) == (case.title, case.tags, case.covers)
+        seen.update(own)

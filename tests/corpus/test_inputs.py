@@ -14,21 +14,11 @@ from maxpool_check.corpus.random_tensors import draw, stream
 from maxpool_check.corpus.tensors import array, array_of_bits, recipe
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
-
-def build(folder=None, **fields):
-    return recipe(fields, folder, folder, 1000).tensor()
+KINDS = ("distinct", "normal", "ties", "special")
 
 
-def mistake(folder=None, **fields):
-    with pytest.raises(BadValue) as error:
-        build(folder, **fields)
-    return error.value
-
-
-def test_data_has_the_shape_of_its_nesting():
-    X = build(dtype="float32", data=[[[1, 2.5], [math.inf, -0.0]]])
-    assert (X.dtype, X.shape) == (np.float32, (1, 2, 2))
-    assert np.signbit(X[0, 1, 1])
+def build(folder=None, most=1000, **fields):
+    return recipe(fields, folder, folder, most).tensor()
 
 
 @pytest.mark.parametrize(
@@ -44,9 +34,7 @@ def test_data_has_the_shape_of_its_nesting():
         ("highest", "uint64", 2**64 - 1),
         ("0x1.8p+1", "float32", 3.0),
         ("-0x1p-149", "float32", -(2.0**-149)),
-        ("0x1p3", "float32", 8.0),
         ("0x10", "int8", 16),
-        ("-0x0", "float32", 0.0),
         (1e40, "float32", math.inf),
         (10**400, "float64", math.inf),
         (3.0, "int8", 3),
@@ -64,13 +52,11 @@ def test_literals(literal, dtype, value):
         (128, "int8", "-128 to 127"),
         (-1, "uint8", "0 to 255"),
         (1.5, "int8", "exactly"),
-        (math.inf, "int8", "exactly"),
         (math.nan, "uint8", "exactly"),
         ("tiny", "int8", "only floats"),
-        ("inf", "float32", "write .inf"),
-        ("NaN", "float32", "write .nan"),
+        ("inf", "float32", r"write \.inf"),
+        ("NaN", "float32", r"write \.nan"),
         ("one", "float32", "found the text 'one'"),
-        ("0xzz", "float32", "found the text"),
         ("0x1_0", "float32", "found the text"),
         ("0x1 ", "int8", "found the text"),
         (True, "float32", "found true"),
@@ -79,20 +65,10 @@ def test_literals(literal, dtype, value):
         ([1], "float32", "ragged"),
     ],
 )
-def test_bad_literals(literal, dtype, words):
-    with pytest.raises(BadValue, match=words.replace(".", r"\.")):
-        array([1, literal], NUMPY[dtype])
-
-
-def test_a_bad_literal_says_where():
-    with pytest.raises(BadValue) as error:
-        array([[1, 2], [3, 300]], NUMPY["int8"])
+def test_bad_literals_say_where(literal, dtype, words):
+    with pytest.raises(BadValue, match=words) as error:
+        array([[1, 1], [1, literal]], NUMPY[dtype])
     assert error.value.path == (1, 1)
-
-
-@pytest.mark.parametrize("data", [[[1, 2], [3]], [[1], 2], [1, [2]], [[], [1]]])
-def test_ragged_data(data):
-    assert "ragged" in str(mistake(dtype="float32", data=data))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +86,29 @@ def test_bfloat16_is_rounded_once(value):
     assert bits(rounded(np.array([value]), NUMPY["bfloat16"])).tolist() == [expected]
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"dtype": "float32", "data": [[1, 2.5], [math.inf, 0]]}, [[1, 2.5], [math.inf, 0]]),
+        ({"dtype": "int8", "bits": [["80"]]}, [[-128]]),
+        ({"dtype": "int8", "shape": [1, 2], "fill": "lowest"}, [[-128, -128]]),
+        ({"dtype": "int8", "shape": [2, 2], "arange": {"start": 3, "step": -1}}, [[3, 2], [1, 0]]),
+        ({"dtype": "float16", "shape": [3], "arange": {}}, [0, 1, 2]),
+        ({"dtype": "uint64", "shape": [3], "arange": {"start": 2**64 - 5, "step": 2}}, [2**64 - n for n in (5, 3, 1)]),
+        ({"dtype": "uint8", "shape": [0, 2], "fill": 1}, []),
+        ({"dtype": "float32", "shape": [2], "fill": 0, "set": [{"at": [1], "to": -math.inf}]}, [0, -math.inf]),
+        ({"npy": "x.npy"}, [[1, 2]]),
+        ({"npy": "x.npy", "set": [{"at": [0, 0], "to": 7}]}, [[7, 2]]),
+    ],
+)
+def test_the_forms_of_an_input(tmp_path, fields, expected):
+    np.save(tmp_path / "x.npy", np.array([[1, 2]], ">i2"))
+    assert build(tmp_path, **fields).tolist() == expected
+
+
 def test_bits_are_exact():
     X = build(dtype="float32", bits=[["0x7fc00001", "ff800000"], ["00000001", 0]])
     assert bits(X).tolist() == [[0x7FC00001, 0xFF800000], [1, 0]]
-    assert build(dtype="int8", bits=[["80"]]).tolist() == [[-128]]
     assert bits(build(dtype="bfloat16", bits=[["7fc1"]])).tolist() == [[0x7FC1]]
 
 
@@ -123,129 +118,105 @@ def test_bad_bits(pattern):
         array_of_bits([pattern], NUMPY["int8"])
 
 
-def test_fill_arange_and_set():
-    assert build(dtype="int8", shape=[1, 2], fill="lowest").tolist() == [[-128, -128]]
-    assert build(dtype="int8", shape=[2, 2], arange={"start": 3, "step": -1}).tolist() == [[3, 2], [1, 0]]
-    assert build(dtype="float16", shape=[3], arange={}).tolist() == [0, 1, 2]
-    assert build(dtype="uint8", shape=[0, 2], fill=1).shape == (0, 2)
-    assert build(dtype="float32", shape=[2], fill=0, set=[{"at": [1], "to": -math.inf}]).tolist() == [0, -math.inf]
+ZEROS = {"dtype": "int8", "shape": [2], "fill": 0}
 
 
 @pytest.mark.parametrize(
     ("fields", "message", "path"),
     [
         ({"dtype": "int8"}, "found none", ()),
-        ({"dtype": "int8", "shape": [1], "fill": 0, "data": [0]}, "found data and fill", ("fill",)),
+        ({**ZEROS, "data": [0]}, "found data and fill", ("fill",)),
         ({"data": [0]}, "missing 'dtype'", ()),
         ({"dtype": "int8", "fill": 0}, "needs a 'shape'", ()),
         ({"dtype": "int8", "data": [1, 2], "shape": [3]}, "the data has the shape", ("shape",)),
+        *[({"dtype": "int8", "data": data}, "ragged", ()) for data in ([[1, 2], [3]], [[1], 2], [1, [2]], [[], [1]])],
         ({"dtype": "int8", "shape": [10**6, 10**6], "fill": 0}, "MAXPOOL_CHECK_MAX_CELLS", ("shape",)),
         ({"dtype": "uint8", "shape": [300], "arange": {}}, "does not fit", ("arange",)),
         ({"dtype": "int8", "shape": [300], "random": {"seed": 1, "values": "distinct"}}, "only 256", ("random",)),
-        ({"dtype": "int8", "shape": [2], "fill": 0, "set": [{"at": [2], "to": 0}]}, "not a cell", ("set", 0, "at")),
-        ({"dtype": "int8", "shape": [2], "fill": 0, "set": [{"at": [0, 0], "to": 0}]}, "not a cell", ("set", 0, "at")),
-        ({"dtype": "int8", "shape": [2], "fill": 0, "set": [{"at": [0], "to": 200}]}, "127", ("set", 0, "to")),
+        ({**ZEROS, "set": [{"at": [2], "to": 0}]}, "not a cell", ("set", 0, "at")),
+        ({**ZEROS, "set": [{"at": [0, 0], "to": 0}]}, "not a cell", ("set", 0, "at")),
+        ({**ZEROS, "set": [{"at": [0], "to": 200}]}, "127", ("set", 0, "to")),
+        ({"npy": "int8.npy", "dtype": "int16"}, "contains int8", ()),
+        ({"npy": "../outside.npy"}, "leads out", ()),
+        ({"npy": "/dev/null"}, "leads out", ()),
+        ({"npy": "link.npy"}, "leads out", ()),
+        ({"npy": "absent.npy"}, "no file", ()),
+        ({"npy": "pickled.npy"}, "not a .npy file", ()),
+        ({"npy": "text.npy"}, "not a .npy file", ()),
+        ({"npy": "complex.npy"}, "no tensor of", ()),
+        ({"npy": "large.npy"}, "MAXPOOL_CHECK_MAX_CELLS", ()),
     ],
 )
-def test_bad_inputs(fields, message, path):
-    error = mistake(**fields)
-    assert message in str(error)
-    assert error.path[: len(path)] == path
-
-
-def test_npy_files(tmp_path):
-    np.save(tmp_path / "x.npy", np.array([[1, 2]], ">i2"))
-    assert build(tmp_path, npy="x.npy").tolist() == [[1, 2]]
-    assert build(tmp_path, npy="x.npy", set=[{"at": [0, 0], "to": 7}]).tolist() == [[7, 2]]
-    assert "contains int16" in str(mistake(tmp_path, npy="x.npy", dtype="int8"))
-
-
-def test_npy_files_that_are_refused(tmp_path):
+def test_bad_inputs(tmp_path, fields, message, path):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     np.save(tmp_path / "outside.npy", np.zeros(1, np.int8))
     np.save(corpus / "pickled.npy", np.array([object()]), allow_pickle=True)
     np.save(corpus / "complex.npy", np.zeros(1, complex))
+    np.save(corpus / "int8.npy", np.zeros(1, np.int8))
     np.save(corpus / "large.npy", np.zeros(2000, np.int8))
     (corpus / "text.npy").write_text("hello")
     (corpus / "link.npy").symlink_to(tmp_path / "outside.npy")
-    assert "leads out" in str(mistake(corpus, npy="../outside.npy"))
-    assert "leads out" in str(mistake(corpus, npy=str(tmp_path / "outside.npy")))
-    assert "leads out" in str(mistake(corpus, npy="link.npy"))
-    assert "no file" in str(mistake(corpus, npy="absent.npy"))
-    assert "not a .npy file" in str(mistake(corpus, npy="pickled.npy"))
-    assert "not a .npy file" in str(mistake(corpus, npy="text.npy"))
-    assert "no tensor of" in str(mistake(corpus, npy="complex.npy"))
-    assert "MAXPOOL_CHECK_MAX_CELLS" in str(mistake(corpus, npy="large.npy"))
+    with pytest.raises(BadValue) as error:
+        build(corpus, **fields)
+    assert message in str(error.value)
+    assert error.value.path[: len(path)] == path
 
 
 def test_the_stream_is_splitmix64():
     # The first numbers from seed 1234567, as published with the algorithm's reference implementation.
     assert stream(1234567, 5).tolist() == [
-        6457827717110365317,
-        3203168211198807973,
-        9817491932198370423,
-        4593380528125082431,
-        16408922859458223821,
-    ]
+        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821,
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("values", ["distinct", "normal", "ties", "special"])
+@pytest.mark.parametrize("values", KINDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_random_values_are_of_their_dtype_and_the_same_each_time(name, values):
-    dtype = NUMPY[name]
-    X = draw(values, 7, (3, 5, 2), dtype, nan=False)
-    assert (X.dtype, X.shape) == (dtype, (3, 5, 2))
-    assert (bits(X) == bits(draw(values, 7, (3, 5, 2), dtype, nan=False))).all()
-    assert (bits(X) != bits(draw(values, 8, (3, 5, 2), dtype, nan=False))).any()
-    if values == "distinct":
-        assert len(set(X.reshape(-1).tolist())) == 30
-    if values == "ties":
-        assert len(set(X.reshape(-1).tolist())) <= 4
+def test_random_values_are_of_their_dtype_and_depend_on_the_seed(name, values):
+    X, other = (draw(values, seed, (3, 5, 2), NUMPY[name], nan=False) for seed in (7, 8))
+    assert (X.dtype, X.shape) == (NUMPY[name], (3, 5, 2))
+    assert (bits(X) != bits(other)).any()
+    count = len(set(X.reshape(-1).tolist()))
+    assert {"distinct": count == 30, "ties": count <= 4}.get(values, True)
 
 
 def test_random_values_never_change():
     # The same seed must give the same case in every release.
     digest = hashlib.sha256()
     for name in NAMES:
-        for values in ("distinct", "normal", "ties", "special"):
+        for values in KINDS:
             digest.update(draw(values, 7, (4, 5), NUMPY[name], nan=values == "special").tobytes())
     assert digest.hexdigest() == "7715ec1e2f4d3b09edc8d3272b011704df32d056b6a5ea5369d3f6f1d043deae"
 
 
 def test_special_values_contain_nan_only_on_request():
-    dtype = NUMPY["float32"]
-    assert not np.isnan(draw("special", 1, (500,), dtype, nan=False)).any()
-    assert np.isnan(draw("special", 1, (500,), dtype, nan=True)).any()
-    special = draw("special", 1, (500,), dtype, nan=False)
+    special, with_nan = (draw("special", 1, (500,), NUMPY["float32"], nan=nan) for nan in (False, True))
+    assert (np.isnan(special).any(), np.isnan(with_nan).any()) == (False, True)
     assert {np.inf, -np.inf, 0.0, np.finfo("f4").max, np.finfo("f4").smallest_subnormal} <= set(special.tolist())
     assert np.signbit(special[special == 0]).any()
 
 
+def peak(make):
+    """What a function gives, and the most memory that it takes."""
+    tracemalloc.start()
+    made = make()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return made, most
+
+
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
-@pytest.mark.parametrize("values", ["distinct", "normal", "ties", "special"])
+@pytest.mark.parametrize("values", KINDS)
 def test_a_tensor_is_generated_in_little_memory(values, dtype):
     cells = 2**8 if (values, dtype) == ("distinct", "uint8") else 2**18
     draw(values, 1, (10,), NUMPY[dtype], False)
-    tracemalloc.start()
-    draw(values, 1, (cells,), NUMPY[dtype], False)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 64 * cells + 2**16
+    assert peak(lambda: draw(values, 1, (cells,), NUMPY[dtype], False))[1] < 64 * cells + 2**16
 
 
-@pytest.mark.parametrize(("start", "step"), [(-(2**63), 2**40), (2**63 - 1, -(2**45)), (-5, 0), (3, -1)])
+@pytest.mark.parametrize(("start", "step"), [(-(2**63), 2**40), (2**63 - 1, -(2**45)), (3, -1)])
 def test_ascending_integers_are_exact_and_generated_in_little_memory(start, step):
     cells = 2**18
     fields = {"dtype": "int64", "shape": [cells], "arange": {"start": start, "step": step}}
-    tracemalloc.start()
-    X = recipe(fields, None, None, cells).tensor()
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    X, most = peak(lambda: build(most=cells, **fields))
     assert most < 32 * cells
     assert X.tolist() == [start + step * i for i in range(cells)]
-
-
-def test_ascending_unsigned_integers_reach_the_highest():
-    X = build(dtype="uint64", shape=[3], arange={"start": 2**64 - 5, "step": 2})
-    assert X.tolist() == [2**64 - 5, 2**64 - 3, 2**64 - 1]

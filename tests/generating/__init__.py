@@ -1,1 +1,1 @@
-"""The cases of ``cases/generated/``, which cover every possible pair of bins: ``python -m tests.generating`` writes them."""
+"""The cases of ``cases/generated/``, which cover every possible pair of bins: ``make generated`` writes them."""

@@ -5,33 +5,26 @@ geometry counts under the bins it has there; every other bin is tried, too. Bins
 """
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
 from itertools import product
 from operator import and_
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from maxpool_check.corpus.features import BINS, Bins, bins_of
+from maxpool_check.corpus.features import BINS, bins_of
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.reference.dtypes import FLOATS, NAMES
-from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
+from maxpool_check.reference.geometry import AutoPad, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.roles import NotExpressible, Role, RoundingType, attributes_of_roles, meanings
-from maxpool_check.specifications.specification import Specification
-
-Sizes = tuple[int, ...]
-Meanings = Mapping[Role, Any]
 
 GEOMETRIC = ("rank", "kernel", "stride", "dilation", "pads", "auto_pad", "rounding")
 """The factors that a geometry decides."""
 
-_ORDERED = {
+ORDERED = {
     **{factor: tuple(bin_ for bin_ in bins if bin_ is not None) for factor, bins in BINS.items()},
     "channels": ("1", "many", "16"),
     "kernel": ("1", "even", "uneven", "whole"),
@@ -39,8 +32,8 @@ _ORDERED = {
     "pads": ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"),
     "activation": ("none", "relu", "clip", "leakyrelu"),
     "values": (
-        "distinct", "ties", "constant", "fraction", "wide", "negative", "extremes", "lowest", "neg-inf", "all-neg-inf", "inf",
-        "zeros", "subnormal", "nan", "nan-planes",
+        "distinct", "ties", "constant", "fraction", "wide", "negative", "extremes", "lowest", "neg-inf", "all-neg-inf",
+        "inf", "zeros", "subnormal", "nan", "nan-planes",
     ),
 }  # fmt: skip
 """The bins of every factor, the usual ones first: generated cases depend on their order."""
@@ -51,13 +44,10 @@ MOST_AXES = 3
 PLANE = range(4, 101)
 """The cells of a plane: room for values that differ, and not more than a geometry needs."""
 
-SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    "batch": {"1": (1,), "many": (2,)},
-    "channels": {"1": (1,), "many": (3, 4), "16": (16,)},
-}
+SIZES = {"batch": {"1": (1,), "many": (2,)}, "channels": {"1": (1,), "many": (3, 4), "16": (16,)}}
 """The sizes that stand for a bin: the first that a document allows."""
 
-BESIDE_GEOMETRY: Mapping[str, Mapping[str, Meanings]] = {
+BESIDE_GEOMETRY = {
     "storage_order": {"row": {}, "column": {Role.STORAGE_ORDER: StorageOrder.COLUMN_MAJOR}},
     "index_type": {"int64": {}, "int32": {Role.INDEX_TYPE: "int32"}},
     "index_axis": {"whole": {}, "image": {Role.INDEX_AXIS: 1}, "plane": {Role.INDEX_AXIS: 2}},
@@ -75,22 +65,22 @@ BESIDE_GEOMETRY: Mapping[str, Mapping[str, Meanings]] = {
 class Drawn:
     """One geometry. ``sizes`` are the spatial ones of X; the pads are not used unless ``auto_pad`` is explicit."""
 
-    sizes: Sizes
-    kernel: Sizes
-    stride: Sizes
-    dilation: Sizes
-    begin: Sizes
-    end: Sizes
+    sizes: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    begin: tuple[int, ...]
+    end: tuple[int, ...]
     auto_pad: AutoPad
     rounding: RoundingType
 
-    def attributes(self, document: Specification, more: Meanings = MappingProxyType({})) -> dict[str, Any]:
+    def attributes(self, document, more):
         """The document's attributes, in the order of generated files; ``more`` is what they mean beside the geometry.
 
         Where the document has a number of windows, as many as fit between the pads. Raises :class:`NotExpressible`.
         """
         axes = zip(self.sizes, self.kernel, self.stride, self.begin, self.end, strict=True)
-        roles: dict[Role, Any] = {
+        roles = {
             Role.COUNT: [(n + b + e - k) // s + 1 for n, k, s, b, e in axes],
             Role.KERNEL: list(self.kernel),
             Role.STRIDE: list(self.stride),
@@ -106,48 +96,41 @@ class Drawn:
         return dict(sorted(attributes.items(), key=lambda entry: order.index(document.attributes[entry[0]].role)))
 
 
-def pooling(
-    document: Specification,
-    drawn: Drawn,
-    dtype: str,
-    batch_and_channels: tuple[int, int] | None = None,
-    more: Meanings = MappingProxyType({}),
-) -> Pooling | None:
+def pooling(document, drawn, dtype, batch_and_channels=None, more=None):
     """The pooling of a geometry, None if the document excludes it; ``more`` is what the attributes mean beside it."""
     shape = document.layout.arranged((*(batch_and_channels or (1, document.channel_multiple)), *drawn.sizes))
     try:
-        resolved = document.resolve(drawn.attributes(document, more), dtype, shape)
+        resolved = document.resolve(drawn.attributes(document, more or {}), dtype, shape)
     except NotExpressible:
         return None
     return resolved if isinstance(resolved, Pooling) else None
 
 
-class _Part(Features):
+class Part(Features):
     """The quantities of a geometry, or of a tensor, that is of no case."""
 
-    def __init__(self, geometry: Geometry, meanings: Meanings, X: np.ndarray) -> None:
+    def __init__(self, geometry, meanings, X):
         self._quantities, self.known = {}, {}
         self.geometry, self.meaning, self.tensor = geometry, meanings.__getitem__, X
 
 
-def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
+def geometric(axes, auto_pad, rounding):
     """The bins of the spatial axes, and of how the document came to them."""
-    return bins_of(_Part(axes, {Role.AUTO_PAD: auto_pad, Role.ROUNDING: rounding}, np.zeros(0)), GEOMETRIC)
+    return bins_of(Part(axes, {Role.AUTO_PAD: auto_pad, Role.ROUNDING: rounding}, np.zeros(0)), GEOMETRIC)
 
 
-def values(X: np.ndarray) -> str:
+def values(X):
     """The bin of the values of X, N x C x D1 x ... x Dn."""
-    return bins_of(_Part((), {}, X), ["values"])["values"]
+    return bins_of(Part((), {}, X), ["values"])["values"]
 
 
-Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
-"""Geometries by their bins of :data:`GEOMETRIC`, in that order."""
+def catalogue(document, dtype):
+    """The small geometries of a document, without windows larger than the padded input, or without a cell of X.
 
-
-def _catalogue(document: Specification, dtype: str) -> Catalogue:
-    """The small geometries of a document, without windows larger than the padded input, or without a cell of X."""
-    by_bins: dict[tuple[str, ...], dict[Drawn, None]] = {}
-    for drawn in _menu(document):
+    They are found by their bins of :data:`GEOMETRIC`, in that order.
+    """
+    by_bins = {}
+    for drawn in menu(document):
         resolved = pooling(document, drawn, dtype) if math.prod(drawn.sizes) in PLANE else None
         if resolved is None or resolved.has_large_pads or resolved.has_empty_windows:
             continue
@@ -158,7 +141,7 @@ def _catalogue(document: Specification, dtype: str) -> Catalogue:
     return {bins: tuple(geometries) for bins, geometries in by_bins.items()}
 
 
-def _menu(document: Specification) -> Iterator[Drawn]:
+def menu(document):
     roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
     for rank in range(1, MOST_AXES + 1):
         if rank not in document.ranks:
@@ -168,12 +151,12 @@ def _menu(document: Specification) -> Iterator[Drawn]:
         others = [(4,)] if rank == 1 else [(2, 3, 2)[:rank], (3, 1, 2)[:rank]]
         for kernel in [ones, twos, (3,) * rank, *others]:
             strides = sorted({ones, twos, kernel, (max(kernel) + 1,) * rank, alternating})
-            for stride, dilation, (auto_pad, begin, end) in product(strides, dilations, _pads(document, kernel)):
-                for sizes, rounding in product(_sizes(kernel, stride, dilation, begin, end), roundings):
+            for stride, dilation, (auto_pad, begin, end) in product(strides, dilations, pads(document, kernel)):
+                for sizes, rounding in product(sizes_of(kernel, stride, dilation, begin, end), roundings):
                     yield Drawn(sizes, kernel, stride, dilation, begin, end, auto_pad, rounding)
 
 
-def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Sizes, Sizes]]:
+def pads(document, kernel):
     rank = len(kernel)
     zeros, ones, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0)[:rank], (1, 0, 1)[:rank]
     if Role.START in document.roles:
@@ -187,7 +170,7 @@ def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Siz
         (others, axes), (ones, (2,) * rank), (most, zeros), (zeros, most), (most, most),
     ]  # fmt: skip
     for begin, end in dict.fromkeys(begins_and_ends):
-        if all(max(pads) < size for size, *pads in zip(kernel, begin, end, strict=True)):
+        if all(max(amounts) < size for size, *amounts in zip(kernel, begin, end, strict=True)):
             yield AutoPad.EXPLICIT, begin, end
     # In the order of the bins, which generated cases depend on.
     for auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER, AutoPad.VALID):
@@ -195,7 +178,7 @@ def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Siz
             yield auto_pad, zeros, zeros
 
 
-def _sizes(kernel: Sizes, stride: Sizes, dilation: Sizes, begin: Sizes, end: Sizes) -> list[Sizes]:
+def sizes_of(kernel, stride, dilation, begin, end):
     """Sizes of X that the kernel is as large as, and others for a few windows, without and with a remainder."""
     axes = zip(kernel, dilation, begin, end, strict=True)
     fits = [max(1, effective_kernel(k, d) - b - e) for k, d, b, e in axes]
@@ -207,44 +190,44 @@ def _sizes(kernel: Sizes, stride: Sizes, dilation: Sizes, begin: Sizes, end: Siz
     return list(dict.fromkeys(sizes))
 
 
-_WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_FLOATS_ONLY = ("nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction")
+WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS_ONLY = ("nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction")
 
 
-def has(dtype: str, name: str) -> bool:
+def has(dtype, name):
     """Whether a tensor of the dtype can be in this bin of ``values``."""
     if name == "wide":
-        return dtype in _WIDE
+        return dtype in WIDE
     if name == "negative":
         return not dtype.startswith("uint")
-    return name not in _FLOATS_ONLY or dtype in FLOATS
+    return name not in FLOATS_ONLY or dtype in FLOATS
 
 
 @dataclass(frozen=True)
 class Space:
     """The bins that a document allows.
 
-    ``factors`` leaves out what does not vary in it. ``dtypes`` are its element types, ``sizes`` the batch and the channels
-    of each bin, ``geometries`` the geometries that have some bins.
+    ``factors`` leaves out what does not vary in it. ``dtypes`` are its element types, ``sizes`` the batch and channels of
+    each bin, ``geometries`` the geometries that have some bins.
     """
 
-    document: Specification
-    factors: Mapping[str, tuple[str, ...]]
+    document: object
+    factors: dict
     dtypes: tuple[str, ...]
-    sizes: Mapping[tuple[str, str], int]
-    geometries: Catalogue
+    sizes: dict
+    geometries: dict
 
-    def possible(self, together: Mapping[str, str]) -> bool:
+    def possible(self, together):
         """Whether a case of the document can have these bins, of some factors or of all."""
         if any(name not in self.factors for name in together):
             return False
         if "dtype" in together and "values" in together and not has(together["dtype"], together["values"]):
             return False
         # Is there an entry of the catalogue that has all the bins of a geometry?
-        candidates = [self._having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
+        candidates = [self.having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
         return reduce(and_, candidates, -1) != 0
 
-    def drawn(self, together: Mapping[str, str]) -> list[Drawn]:
+    def drawn(self, together):
         """The geometries with these bins, one of each factor that varies."""
         return [
             drawn
@@ -254,9 +237,9 @@ class Space:
         ]
 
     @cached_property
-    def _having(self) -> Mapping[tuple[str, str], int]:
+    def having(self):
         """For each bin of a geometry the entries of the catalogue that have it, each a bit."""
-        having: dict[tuple[str, str], int] = {}
+        having = {}
         for number, bins in enumerate(self.geometries):
             for factor_and_bin in zip(GEOMETRIC, bins, strict=True):
                 having[factor_and_bin] = having.get(factor_and_bin, 0) | 1 << number
@@ -264,7 +247,7 @@ class Space:
 
 
 @cache
-def space(name: str) -> Space:
+def space(name):
     """The space of a document: every bin is tried, and what the document excludes is left out."""
     document = specification(name)
     dtypes = tuple(dtype for dtype in NAMES if dtype in document.dtypes)
@@ -272,13 +255,13 @@ def space(name: str) -> Space:
     kernel = (*ones[1:], 2)
     smallest = Drawn(kernel, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
 
-    def is_allowed(more: Meanings, batch: int = 1, channels: int = document.channel_multiple) -> bool:
+    def is_allowed(more, batch=1, channels=document.channel_multiple):
         shape = (batch, channels, *smallest.sizes)
         # A document of single images has no other batch.
         is_kept = document.layout.sizes(document.layout.arranged(shape)) == shape
         return is_kept and pooling(document, smallest, dtypes[0], (batch, channels), more) is not None
 
-    geometries = _catalogue(document, dtypes[0])
+    geometries = catalogue(document, dtypes[0])
     sizes = {
         (factor, bin_): next(size for size in candidates if is_allowed({}, **{factor: size}))
         for factor, choices in SIZES.items()
@@ -290,6 +273,6 @@ def space(name: str) -> Space:
     for factor, roles in BESIDE_GEOMETRY.items():
         allowed[factor] = {bin_ for bin_, more in roles.items() if is_allowed(more)}
     allowed["dtype"] = set(dtypes)
-    allowed["values"] = {bin_ for bin_ in _ORDERED["values"] if any(has(dtype, bin_) for dtype in dtypes)}
-    factors = {factor: tuple(bin_ for bin_ in bins if bin_ in allowed[factor]) for factor, bins in _ORDERED.items()}
+    allowed["values"] = {bin_ for bin_ in ORDERED["values"] if any(has(dtype, bin_) for dtype in dtypes)}
+    factors = {factor: tuple(bin_ for bin_ in bins if bin_ in allowed[factor]) for factor, bins in ORDERED.items()}
     return Space(document, {name: bins for name, bins in factors.items() if len(bins) > 1}, dtypes, sizes, geometries)

@@ -40,7 +40,7 @@ def integers(*shape, dtype="float32", start=-7):
 
 
 def one_node_tests():
-    """ONNX's tests of one node with tensors of our dtypes: the node, X, I of MaxUnpool, the operator set, the outputs."""
+    """ONNX's tests of one node with tensors of our dtypes: name, node, X, I of MaxUnpool, operator set and outputs."""
     for name, model, data_sets in collect():
         onnx_node = model.graph.node[0]
         if len(model.graph.node) > 1 or onnx_node.op_type not in OPERATORS:
@@ -78,20 +78,21 @@ def fields_of(onnx_node, others, opset):
     return fields, indices
 
 
+def assert_same(Y, expected, *where):
+    assert (Y.dtype, Y.shape) == (expected.dtype, expected.shape), where
+    assert same(Y, expected).all(), (*where, Y, expected)
+
+
 def test_the_node_tests_of_onnx():
     agreed = collections.Counter()
     for name, tested, X, indices, opset, outputs in one_node_tests():
         for number, expected in enumerate(outputs if tested.op == "Split" else outputs[:1]):
             followed = Node(tested.op, {**tested.fields, "output": number}) if tested.op == "Split" else tested
             try:
-                Y = apply(followed, X, opset, indices)
+                assert_same(apply(followed, X, opset, indices), expected, name)
+                agreed[tested.op] += 1
             except Inexact:
                 agreed["inexact"] += 1
-                continue
-            assert Y.dtype == expected.dtype, name
-            assert Y.shape == expected.shape, name
-            assert same(Y, expected).all(), name
-            agreed[tested.op] += 1
     assert sum(agreed.values()) - agreed["inexact"] >= 130
     assert set(agreed) == {*OPERATORS, "inexact"} - {"Conv"}
 
@@ -165,31 +166,29 @@ def tensor_for(values, dtype):
         return wide.astype(NUMPY[dtype])
 
 
-def examples():
-    for tested, shape in MOVEMENTS:
-        yield from ((tested, integers(*shape, dtype=dtype)) for dtype in DTYPES)
-    for tested, values in OTHERS:
-        yield from ((tested, X) for dtype in DTYPES if (X := tensor_for(values, dtype)) is not None)
+def examples(opsets):
+    """Each node with X, in each of some operator sets that has it: node, X, operator set and Y."""
+    pairs = [(tested, integers(*shape, dtype=dtype)) for tested, shape in MOVEMENTS for dtype in DTYPES]
+    pairs += [(tested, tensor_for(values, dtype)) for tested, values in OTHERS for dtype in DTYPES]
+    for tested, X in pairs:
+        for opset in opsets if X is not None else ():
+            try:
+                yield tested, X, opset, apply(tested, X, opset)
+            except Inexact:
+                continue
 
 
 def model_of(tested, X, Y, opset):
     """A model of the node, as :func:`attributes_of` and :func:`inputs_of` write it."""
     inputs = inputs_of(tested, name_of(X.dtype), opset, X.shape)
-    count = output_count(tested, X.shape, opset)
-    outputs = [f"Y{number}" for number in range(count)]
-    followed = outputs[tested.fields.get("output", 0)]
-    written = helper.make_node(
-        tested.op,
-        ["X", *(name if value is not None else "" for name, value in inputs.items())],
-        outputs,
-        **attributes_of(tested, opset, X.shape),
-    )
+    outputs = [f"Y{number}" for number in range(output_count(tested, X.shape, opset))]
+    names = ["X", *(name if value is not None else "" for name, value in inputs.items())]
     element = helper.np_dtype_to_tensor_dtype
     graph = helper.make_graph(
-        [written],
+        [helper.make_node(tested.op, names, outputs, **attributes_of(tested, opset, X.shape))],
         "node",
         [helper.make_tensor_value_info("X", element(X.dtype), X.shape)],
-        [helper.make_tensor_value_info(followed, element(Y.dtype), Y.shape)],
+        [helper.make_tensor_value_info(outputs[tested.fields.get("output", 0)], element(Y.dtype), Y.shape)],
         [numpy_helper.from_array(value, name) for name, value in inputs.items() if value is not None],
     )
     opsets = [helper.make_opsetid("", opset)]
@@ -213,63 +212,50 @@ def computed_by_onnx_runtime(model, X):
 
 def test_models_are_valid_in_every_operator_set_and_onnx_runtime_computes_the_same():
     valid, agreed = collections.Counter(), collections.Counter()
-    for tested, X in examples():
-        for opset in OPSETS:
-            try:
-                Y = apply(tested, X, opset)
-            except Inexact:
-                continue
-            model = model_of(tested, X, Y, opset)
-            onnx.checker.check_model(model)
-            onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
-            valid[tested.op] += 1
-            # ONNX Runtime's interface takes no numpy array of bfloat16.
-            if "bfloat16" in (X.dtype.name, Y.dtype.name):
-                continue
-            result = computed_by_onnx_runtime(model, X)
-            if result is not None:
-                assert (result.dtype, result.shape) == (Y.dtype, Y.shape), (tested, opset)
-                assert same(result, Y).all(), (tested, X, opset, Y, result)
-                agreed[tested.op] += 1
+    for tested, X, opset, Y in examples(OPSETS):
+        model = model_of(tested, X, Y, opset)
+        onnx.checker.check_model(model)
+        onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
+        valid[tested.op] += 1
+        # ONNX Runtime's interface takes no numpy array of bfloat16.
+        result = None if "bfloat16" in (X.dtype.name, Y.dtype.name) else computed_by_onnx_runtime(model, X)
+        if result is not None:
+            assert_same(result, Y, tested, X, opset)
+            agreed[tested.op] += 1
     assert set(valid) == set(agreed) == set(OPERATORS) - {"MaxUnpool"}
     assert min(valid.values()) >= 45
     assert min(agreed.values()) >= 30, agreed
 
 
 def test_bfloat16_is_that_of_the_evaluator_of_onnx():
-    agreed = collections.Counter()
-    for tested, X in examples():
-        try:
-            Y = apply(tested, X, OPSETS[-1])
-        except Inexact:
-            continue
+    agreed = set()
+    for tested, X, opset, Y in examples(OPSETS[-1:]):
         # The evaluator cannot remove cells.
         if "bfloat16" in (X.dtype.name, Y.dtype.name) and min(tested.fields.get("pads", [0])) >= 0:
-            (result,) = ReferenceEvaluator(model_of(tested, X, Y, OPSETS[-1])).run(None, {"X": X})
-            assert (result.dtype, result.shape) == (Y.dtype, Y.shape), tested
-            assert same(result, Y).all(), (tested, X, Y, result)
-            agreed[tested.op] += 1
-    assert set(agreed) == set(OPERATORS) - {"MaxUnpool"}
+            (result,) = ReferenceEvaluator(model_of(tested, X, Y, opset)).run(None, {"X": X})
+            assert_same(result, Y, tested, X)
+            agreed.add(tested.op)
+    assert agreed == set(OPERATORS) - {"MaxUnpool"}
 
 
+@pytest.mark.parametrize("opset", [13, 26])
 @pytest.mark.parametrize(("tested", "shape"), MOVEMENTS, ids=lambda value: str(getattr(value, "op", value)))
-def test_positions_are_those_of_the_cells_in_the_output(tested, shape):
+def test_positions_are_those_of_the_cells_in_the_output(tested, shape, opset):
     X = integers(*shape, start=1000)
     cells = np.arange(X.size).reshape(X.shape)
-    for opset in (13, 26):
-        try:
-            Y = apply(tested, X, opset)
-        except Inexact:
-            continue
-        numbers = positions(tested, cells, X, opset)
-        assert numbers.dtype == np.int64
-        assert numbers.shape == Y.shape
-        is_cell = numbers >= 0
-        assert (Y[is_cell] == X.reshape(-1)[numbers[is_cell]]).all()
-        # All cells are distinct, and none is a constant.
-        assert (is_cell == (Y >= 1000)).all()
-        # Numbers of numbers: a chain of two nodes.
-        assert (positions(tested, cells + 5, X, opset) == np.where(is_cell, numbers + 5, -1)).all()
+    try:
+        Y = apply(tested, X, opset)
+    except Inexact:
+        assert opset == 13
+        return
+    numbers = positions(tested, cells, X, opset)
+    assert (numbers.dtype, numbers.shape) == (np.int64, Y.shape)
+    is_cell = numbers >= 0
+    assert (Y[is_cell] == X.reshape(-1)[numbers[is_cell]]).all()
+    # All cells are distinct, and none is a constant.
+    assert (is_cell == (Y >= 1000)).all()
+    # Numbers of numbers: a chain of two nodes.
+    assert (positions(tested, cells + 5, X, opset) == np.where(is_cell, numbers + 5, -1)).all()
 
 
 @pytest.mark.parametrize(("tested", "values"), OTHERS, ids=lambda value: str(getattr(value, "op", "")))
@@ -283,39 +269,54 @@ def test_a_cell_of_an_elementwise_operator_comes_from_its_place(tested, values):
             positions(tested, cells, X, 26)
 
 
-def test_max_unpool_puts_cells_at_their_indices():
-    unpool = node("MaxUnpool", kernel_shape=[2], strides=[2], output_shape=[1, 2, 4])
-    X, indices = np.array([[[3, 4], [5, math.nan]]], np.float32), np.array([[[1, 2], [4, 7]]])
-    Y = apply(unpool, X, 22, indices)
-    assert same(Y, np.array([[[0, 3, 4, 0], [5, 0, 0, math.nan]]], np.float32)).all()
-    cells = np.arange(4).reshape(X.shape)
-    assert positions(unpool, cells, X, 22, indices).tolist() == [[[-1, 0, 1, -1], [2, -1, -1, 3]]]
-    assert list(inputs_of(unpool, "float32", 22)) == ["I", "output_shape"]
-    assert list(inputs_of(node("MaxUnpool", kernel_shape=[2]), "float32", 22)) == ["I"]
+INF, NAN = math.inf, math.nan
 
 
-def test_max_unpool_of_equal_cells_with_the_same_index_is_the_first():
+@pytest.mark.parametrize(
+    ("tested", "X", "indices", "Y", "numbers"),
+    [
+        (
+            node("MaxUnpool", kernel_shape=[2], strides=[2], output_shape=[1, 2, 4]),
+            [[[3, 4], [5, NAN]]],
+            [[[1, 2], [4, 7]]],
+            [[[0, 3, 4, 0], [5, 0, 0, NAN]]],
+            [[[-1, 0, 1, -1], [2, -1, -1, 3]]],
+        ),
+        # Of equal cells with the same index, the first counts.
+        (node("MaxUnpool", kernel_shape=[2]), [[[7, 7]]], [[[1, 1]]], [[[0, 7, 0]]], [[[-1, 0, -1]]]),
+        (node("GlobalMaxPool"), [[[1, 3, 3], [4, -1, 4]]], None, [[[3], [4]]], [[[1], [3]]]),
+        (
+            node("Conv", weights="depthwise", kernel_shape=[2]),
+            [[[1, INF, 2, -INF, INF, NAN]]],
+            None,
+            [[[INF, INF, -INF, NAN, NAN]]],
+            None,
+        ),
+    ],
+)
+def test_a_few_by_hand(tested, X, indices, Y, numbers):
+    X, indices = np.array(X, np.float32), np.array(indices) if indices else None
+    assert same(apply(tested, X, 22, indices), np.array(Y, np.float32)).all()
+    if numbers is not None:
+        assert positions(tested, np.arange(X.size).reshape(X.shape), X, 22, indices).tolist() == numbers
+
+
+def test_max_unpool_has_an_input_and_no_two_cells_of_one_index():
     unpool = node("MaxUnpool", kernel_shape=[2])
-    X, indices = np.full((1, 1, 2), 7, np.float32), np.array([[[1, 1]]])
-    assert apply(unpool, X, 22, indices).tolist() == [[[0, 7, 0]]]
-    assert positions(unpool, np.array([[[3, 4]]]), X, 22, indices).tolist() == [[[-1, 3, -1]]]
+    assert list(inputs_of(unpool, "float32", 22)) == ["I"]
     with pytest.raises(Inexact, match="same index"):
-        apply(unpool, np.array([[[7, 8]]], np.float32), 22, indices)
+        apply(unpool, np.array([[[7, 8]]], np.float32), 22, np.array([[[1, 1]]]))
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("float32", 2**-17), ("float16", 2**-4), ("bfloat16", 2**-1)])
 def test_quantization_is_that_of_the_exact_quotient_or_inexact(dtype, error):
-    random = np.random.default_rng(7)
+    random, kind = np.random.default_rng(7), NUMPY[dtype].type
     inexact = 0
-    for scale in NUMPY[dtype].type(random.uniform(0.001, 2, 40)):
+    for scale in kind(random.uniform(0.001, 2, 40)):
         # Quotients at and beside the middle of two integers.
         middle = ((random.integers(-140, 140, 3) + 0.5) * np.float64(scale)).astype(NUMPY[dtype])
         quantized = node("QuantizeLinear", y_scale=float(scale), y_zero_point={"dtype": "int8", "data": 5})
-        for x in (
-            *middle,
-            *np.nextafter(middle, NUMPY[dtype].type(math.inf)),
-            *np.nextafter(middle, NUMPY[dtype].type(0)),
-        ):
+        for x in (*middle, *np.nextafter(middle, kind(INF)), *np.nextafter(middle, kind(0))):
             exact = Fraction(float(x)) / Fraction(float(scale))
             try:
                 y = apply(quantized, np.array([x]), 23)
@@ -330,48 +331,37 @@ def test_quantization_is_that_of_the_exact_quotient_or_inexact(dtype, error):
     assert 0 < inexact < 360
 
 
-NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
-
-
 @pytest.mark.parametrize(
     ("tested", "values", "dtype", "opset", "message"),
     [
-        (node("Relu"), NEGATIVE_ZERO, "float32", 14, "which of -0 and"),
-        (node("Relu"), NAN, "bfloat16", 14, "Relu of NaN"),
+        (node("Relu"), [-0.0], "float32", 14, "which of -0 and"),
+        (node("Relu"), [NAN], "bfloat16", 14, "Relu of NaN"),
         (node("Relu"), [1], "int8", 13, "Relu of operator set 13 has no int8"),
-        (node("Clip", min=0), NEGATIVE_ZERO, "float32", 13, "which of -0 and"),
-        (node("Clip", min=0), NAN, "float16", 13, "Clip of NaN"),
+        (node("Clip", min=0), [-0.0], "float32", 13, "which of -0 and"),
         (node("Clip", min=0), [math.inf], "float32", 13, "Clip without max"),
-        (node("Clip"), [1e39], "float64", 10, "Clip without max"),
         (node("Clip", min=2, max=1), [0], "float32", 12, "min > max"),
         (node("Clip", min=0.1), [0], "float16", 10, "keeps min in float32"),
         (node("Clip", min=300), [0], "uint8", 13, "integers of uint8"),
         (node("LeakyRelu"), [1], "float16", 16, "not exact in this type"),
-        (node("LeakyRelu", alpha=0.25), NAN, "float32", 16, "LeakyRelu of NaN"),
+        (node("LeakyRelu", alpha=0.25), [NAN], "float32", 16, "LeakyRelu of NaN"),
         (node("LeakyRelu", alpha=0), [-1], "float32", 16, "product of 0"),
         (node("Neg"), [-128], "int8", 13, "int8 does not hold"),
-        (node("Abs"), [-128], "int8", 13, "int8 does not hold"),
         (node("Cast", to="int8"), [1.5], "float32", 13, "no integer"),
         (node("Cast", to="int8"), [128], "float32", 13, "out of range is undefined"),
-        (node("Cast", to="int8"), [128], "uint8", 12, "out of the range of int8"),
-        (node("Cast", to="uint8"), NAN, "float32", 13, "no integer"),
         (node("Cast", to="float16"), [1 + 2**-11 + 2**-40], "float64", 13, "by way of float32"),
         (node("Cast", to="float16"), [65519], "float32", 13, "the text says infinity"),
         (node("Cast", to="bfloat16"), [1], "float32", 12, "has no bfloat16"),
         (node("Cast", to="float42"), [1], "float32", 13, "must be one of"),
-        (node("QuantizeLinear", y_scale=1), NAN, "float32", 13, "QuantizeLinear of NaN"),
+        (node("QuantizeLinear", y_scale=1), [NAN], "float32", 13, "QuantizeLinear of NaN"),
         (node("QuantizeLinear", y_scale=0), [1], "float32", 13, "finite and not 0"),
         (node("QuantizeLinear", y_scale={"data": [1, 2]}), [1], "float32", 13, "must be one number"),
         (node("QuantizeLinear", y_scale=1), [1], "float16", 13, "has no float16"),
         (node("DequantizeLinear", x_scale=-1, x_zero_point=3), [3], "int8", 13, "sign of a zero product"),
         (node("Conv", weights="depthwise", kernel_shape=[2]), [[[-0.0, 1]]], "float32", 11, "sign of a zero sum"),
-        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[0.5, 1]]], "float32", 11, "may be rounded"),
-        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[2000, 49]]], "float16", 11, "may be rounded"),
         (node("Conv", weights="depthwise", kernel_shape=[2]), [[[1.7e308, 1.7e308]]], "float64", 11, "may be rounded"),
         (node("Conv", weights="identity"), [[[1], [math.inf]]], "float32", 11, "weights of 0"),
         (node("Conv", weights="depthwise", kernel_shape=[3]), [[[1, 2]]], "float32", 11, "window"),
         (node("GlobalMaxPool"), [[[-0.0, 0.0]]], "float32", 11, "-0 and"),
-        (node("GlobalMaxPool"), [[NAN]], "bfloat16", 22, "of NaN"),
         (node("Pad", pads=[1, 0], mode="wrap"), [1], "float32", 18, "no mode wrap"),
         (node("Pad", pads=[1, 0], mode="reflect"), [1], "float32", 18, "reflection of more than"),
         (node("Pad", pads=[-1, 1], mode="edge"), [1, 2], "float32", 18, "adds or removes"),
@@ -380,33 +370,26 @@ NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
         (node("Pad", pads=[1, 0], constant_value=0.1), [1], "float64", 10, "keeps value in float32"),
         (node("Pad", pads=[1, 0, 0]), [1], "float32", 13, "needs 2 pads"),
         (node("Pad", pads=[1, 0, 0, 0], axes=[0, -1]), [1], "float32", 18, "axis is repeated"),
-        (node("Pad"), [1], "float32", 18, "needs pads"),
         (node("Slice", starts=[-5], ends=[-9], steps=[-1]), [1, 2], "float32", 13, "differ"),
         (node("Slice", starts=[0], ends=[2], steps=[2]), [1, 2], "float32", 9, "has no steps"),
         (node("Slice", starts=[0], ends=[2], steps=[0]), [1, 2], "float32", 10, "cannot be 0"),
         (node("Slice", starts=[0], ends=[2]), [[1, 2]], "float32", 10, "2 axes got 1 start,"),
         (node("Split", num_outputs=2), [1, 2, 3], "float32", 13, "does not define the sizes"),
         (node("Split", num_outputs=2, output=2), [1, 2], "float32", 18, "none of number 2"),
-        (node("Split", split=[1, 2]), [1, 2], "float32", 18, "into"),
         (node("Squeeze", axes=[0]), [1, 2], "float32", 13, "Squeeze"),
         (node("Squeeze", axes=[]), [1], "float32", 13, "none or all"),
         (node("Unsqueeze", axes=[-1]), [1], "float32", 10, "no negative axes"),
-        (node("Unsqueeze", axes=[0, 0]), [1], "float32", 13, "Unsqueeze"),
         (node("Reshape", shape=[2, 2]), [1], "float32", 13, "Reshape"),
         (node("Reshape", shape=[1, 0]), [1], "float32", 13, "no size to copy"),
-        (node("Reshape", shape=[1], allowzero=1), [1], "float32", 13, "has no allowzero"),
         (node("Reshape", shape=[2**63]), [1], "float32", 14, "list of integers"),
         (node("Transpose", perm=[0, 0]), [[1]], "float32", 13, "no permutation"),
         (node("Flatten", axis=2), [1], "float32", 13, "no axis 2"),
-        (node("Flatten"), [1], "int8", 8, "has no int8"),
         (node("Concat", axis=0, inputs=[[[1]]]), [1], "float32", 13, "Concat"),
         (node("Concat", axis=0, inputs=[{"dtype": "int8", "data": [1]}]), [1], "float32", 13, "no input of int8"),
         (node("Identity", axis=0), [1], "float32", 13, "Identity with axis is not supported"),
         (node("Identity"), [1], "bfloat16", 12, "has no bfloat16"),
-        (node("Identity"), [1], "float32", 6, "operator set 6"),
         (node("QuantizeLinear", y_scale=1), [1], "float32", 9, "operator set 9 has no QuantizeLinear"),
         (node("MaxPool", kernel_shape=[1]), [[[1]]], "float32", 13, "not an operator"),
-        (node("Concat", axis=0), [1], "float32", 13, "needs inputs"),
         (node("Conv", weights="ones"), [[[1]]], "float32", 13, "depthwise, identity"),
         (node("Dropout", training_mode=1), [1], "float32", 13, "not supported"),
     ],
@@ -414,23 +397,3 @@ NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
 def test_what_has_no_exact_result_says_why(tested, values, dtype, opset, message):
     with pytest.raises(Inexact, match=message):
         apply(tested, np.array(values, np.float64).astype(NUMPY[dtype]), opset)
-
-
-def test_conv_of_infinities_and_nan():
-    summed = node("Conv", weights="depthwise", kernel_shape=[2])
-    X = np.array([[[1, math.inf, 2, -math.inf, math.inf, math.nan]]], np.float32)
-    expected = np.array([[[math.inf, math.inf, -math.inf, math.nan, math.nan]]], np.float32)
-    assert same(apply(summed, X, 11), expected).all()
-
-
-def test_global_max_pool_is_the_first_maximum():
-    X = np.array([[[1, 3, 3], [4, -1, 4]]], np.float32)
-    assert apply(node("GlobalMaxPool"), X, 22).tolist() == [[[3], [4]]]
-    assert positions(node("GlobalMaxPool"), np.arange(6).reshape(X.shape), X, 22).tolist() == [[[1], [3]]]
-
-
-def test_the_known_operators():
-    assert "Pad" in OPERATORS
-    assert "MaxPool" not in OPERATORS
-    assert output_count(node("Split", split=[1, 2]), (3,), 18) == 2
-    assert output_count(node("Relu"), (3,), 18) == 1

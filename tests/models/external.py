@@ -1,9 +1,6 @@
 """Models with values in files beside them; each function writes into a folder and gives the path of the model."""
 
-import os
-
 import numpy as np
-from onnx import TensorProto
 
 from tests.models.writing import keep_outside, saved, written
 from tests.models.zoo import plain
@@ -11,25 +8,39 @@ from tests.models.zoo import plain
 HUGE = 3 * 2**30
 
 
-def external(folder):
-    """A model whose first Conv has its weights in a file beside it."""
+def external(folder, most=None, **entries):
+    """A model whose first Conv has its weights in a file beside it, of at most so many bytes.
+
+    ``entries`` replace those that say where they are, as ``offset="-1"`` or ``length="many"``.
+    """
     model = plain()
-    (folder / "weights.bin").write_bytes(bytes(64) + keep_outside(model, "W", "weights.bin", offset=64))
+    values = keep_outside(model, "W", "weights.bin", offset=64)
+    (folder / "weights.bin").write_bytes((bytes(64) + values)[:most])
+    for entry in outside(model).external_data:
+        entry.value = entries.get(entry.key, entry.value)
     return saved(model, folder)
+
+
+def outside(model):
+    """The tensor whose values are in a file."""
+    return next(each for each in model.graph.initializer if each.external_data)
 
 
 def external_missing(folder):
     """As `external`, but the file is not there."""
-    model = plain()
-    keep_outside(model, "W", "weights.bin")
-    return saved(model, folder)
+    path = external(folder)
+    (folder / "weights.bin").unlink()
+    return path
 
 
 def external_short(folder):
     """As `external`, but the file ends before the values do."""
-    model = plain()
-    (folder / "weights.bin").write_bytes(keep_outside(model, "W", "weights.bin")[:10])
-    return saved(model, folder)
+    return external(folder, 10, offset="0")
+
+
+def external_number(folder, **entries):
+    """As `external`, with other entries than the right ones, and the values at the beginning."""
+    return external(folder, **{"offset": "0", **entries})
 
 
 def external_larger(folder, size, name="W", sizes=()):
@@ -39,9 +50,8 @@ def external_larger(folder, size, name="W", sizes=()):
     """
     model = plain()
     values = keep_outside(model, name, "weights.bin")
-    tensor = next(each for each in model.graph.initializer if each.data_location == TensorProto.EXTERNAL)
-    del tensor.external_data[-1]
-    tensor.dims[:] = sizes or tensor.dims
+    del outside(model).external_data[-1]
+    outside(model).dims[:] = sizes or outside(model).dims
     with (folder / "weights.bin").open("wb") as weights:
         weights.write(values)
         weights.truncate(size)
@@ -54,28 +64,19 @@ def external_outside(folder, way="parent"):
     ``way`` is how they are reached: "parent" by ``..``, "absolute" by an absolute path, "link" by a symbolic link and
     "linked_folder" by a folder that is one.
     """
-    inner = folder / "inner"
+    inner, secret = folder / "inner", folder / "secret.bin"
     inner.mkdir()
-    secret = folder / "secret.bin"
     (inner / "link.bin").symlink_to(secret)
     (inner / "linked").symlink_to(folder)
     locations = {
         "parent": "../secret.bin",
-        "absolute": str(secret),
+        "absolute": secret,
         "link": "link.bin",
         "linked_folder": "linked/secret.bin",
     }
     model = plain()
     secret.write_bytes(keep_outside(model, "W", locations[way]))
     return saved(model, inner)
-
-
-def external_pipe(folder):
-    """A model whose weights are in a pipe that nobody writes to: who opens it waits."""
-    model = plain()
-    keep_outside(model, "W", "weights.bin")
-    os.mkfifo(folder / "weights.bin")
-    return saved(model, folder)
 
 
 def external_huge(folder):
@@ -89,14 +90,4 @@ def external_huge(folder):
     model.graph.initializer[0].dims[:] = [HUGE // 4096, 1024]
     with (folder / "table.bin").open("wb") as table:
         table.truncate(HUGE)
-    return saved(model, folder)
-
-
-def external_number(folder, **entries):
-    """As `external`, with other entries than the right ones, say ``offset="-1"`` or ``length="many"``."""
-    model = plain()
-    (folder / "weights.bin").write_bytes(keep_outside(model, "W", "weights.bin"))
-    tensor = next(each for each in model.graph.initializer if each.data_location == TensorProto.EXTERNAL)
-    for entry in tensor.external_data:
-        entry.value = entries.get(entry.key, entry.value)
     return saved(model, folder)

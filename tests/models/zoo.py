@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 from tests.models.writing import initializers, saved, versions, written
 
-LIGHT = (
+LIGHT = [
     "resnet50",
     "squeezenet",
     "densenet121",
@@ -18,7 +18,7 @@ LIGHT = (
     "vgg19",
     "bvlc_alexnet",
     "zfnet512",
-)
+]
 CONV_WEIGHTS = {"W": (8, 3, 3, 3), "V": (4, 8, 1, 1)}
 
 
@@ -80,7 +80,7 @@ def plain(opset=22, batch=1, height=24, width=24):
 
 
 def quantized(folder, form="QDQ", activation="uint8"):
-    """The path of `plain`, quantised by ONNX Runtime; ``form`` is QDQ or QOperator, ``activation`` uint8 or int8."""
+    """The path of `plain`, quantised by ONNX Runtime; ``form`` is QDQ, ``activation`` uint8 or int8."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Images(CalibrationDataReader):
@@ -227,19 +227,6 @@ def sppf():
         if node.name.startswith("m"):
             node.name = f"/model.9/{node.name}/MaxPool"
     return model
-
-
-def speech():
-    """The first layers of a speech model, with MaxPools of one spatial axis."""
-    text = """speech (float[batch,1,samples] X) => (float[batch,6,t] Y) {
-        [conv] A = Conv <strides = [5]> (X, W)
-        [abs] B = Abs (A)
-        [pool] C = MaxPool <kernel_shape = [3], strides = [3]> (B)
-        [conv_1] D = Conv (C, V)
-        [pool_1] E = MaxPool <kernel_shape = [4], strides = [3], ceil_mode = 1, pads = [1, 1]> (D)
-        [leaky] Y = LeakyRelu <alpha = 0.01> (E)
-    }"""
-    return written(text, {"W": (4, 1, 11), "V": (6, 4, 3)}, onnx=16)
 
 
 def nhwc_max_pool():

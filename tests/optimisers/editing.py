@@ -6,37 +6,27 @@ from onnx import AttributeProto, helper, numpy_helper
 MAX_POOL = "MaxPool"
 
 
-def named(kind):
-    """Say which kind the mistake of an optimiser has."""
-
-    def decorate(optimiser):
-        optimiser.kind = kind
-        return optimiser
-
-    return decorate
-
-
 def nodes_of(model, op):
     """The nodes of an operator outside of other nodes."""
     return [node for node in model.graph.node if node.op_type == op]
 
 
-def before(model, node):
-    """The node that makes the first input of a node, or None."""
-    return next((other for other in model.graph.node if other.output and other.output[0] == node.input[0]), None)
+def chains(model, *ops):
+    """Adjacent nodes of these operators; a bar stands between operators of which any will do."""
+    found = [[node] for node in model.graph.node if node.op_type in ops[0].split("|")]
+    for op in ops[1:]:
+        found = [
+            [*chain, node]
+            for chain in found
+            for node in model.graph.node
+            if node.op_type in op.split("|") and node.input and node.input[0] == chain[-1].output[0]
+        ]
+    return found
 
 
-def behind(model, node):
-    """The nodes that take the first output of a node as their first input."""
-    return [other for other in model.graph.node if other.input and other.input[0] == node.output[0]]
-
-
-def pairs(model, first, second):
-    """Adjacent nodes of two operators, or of two groups of them."""
-    for node in list(model.graph.node):
-        for other in behind(model, node):
-            if node.op_type in first and other.op_type in second:
-                yield node, other
+def producer(model, node):
+    """The operator of the node that makes the first input of a node, or None."""
+    return next((each.op_type for each in model.graph.node if each.output[:1] == node.input[:1]), None)
 
 
 def constant(model, name):
@@ -45,10 +35,10 @@ def constant(model, name):
 
 
 def set_constant(model, name, value):
-    """Replace an initializer."""
-    for tensor in model.graph.initializer:
-        if tensor.name == name:
-            tensor.CopyFrom(numpy_helper.from_array(np.asarray(value), name))
+    """Replace an initializer, or add it."""
+    kept = [tensor for tensor in model.graph.initializer if tensor.name != name]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend([*kept, numpy_helper.from_array(np.asarray(value), name)])
 
 
 def attribute(node, name, default=None):
@@ -59,18 +49,19 @@ def attribute(node, name, default=None):
 
 def set_attribute(node, name, value):
     """Set an attribute; None removes it."""
-    for number, each in reversed(list(enumerate(node.attribute))):
-        if each.name == name:
-            del node.attribute[number]
+    kept = [each for each in node.attribute if each.name != name]
     if value is not None:
         kind = AttributeProto.INTS if isinstance(value, list) else None
-        node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
+        kept.append(helper.make_attribute(name, value, attr_type=kind))
+    del node.attribute[:]
+    node.attribute.extend(kept)
 
 
-def drop(model, node):
-    """Let a node return its first input."""
-    node.op_type = "Identity"
-    del node.input[1:], node.output[1:], node.attribute[:]
+def drop(model, *nodes):
+    """Let nodes return their first input."""
+    for node in nodes:
+        node.op_type = "Identity"
+        del node.input[1:], node.output[1:], node.attribute[:]
     forget_types(model)
 
 
@@ -86,14 +77,6 @@ def exchange(model, first, second):
         forget_types(model)
 
 
-def insert_behind(model, node, nodes, output=0):
-    """Insert nodes, made by a function of the name of their input and of their output, behind an output of a node."""
-    name = node.output[output]
-    node.output[output] = f"{name}_before_insertion"
-    for number, made in enumerate(nodes(node.output[output], name)):
-        model.graph.node.insert(list(model.graph.node).index(node) + 1 + number, made)
-
-
 def forget_types(model):
     """Remove the declared types of the outputs: a change may have given them others."""
     for output in model.graph.output:
@@ -102,7 +85,7 @@ def forget_types(model):
 
 def pads_of(model, node):
     """The amounts of a Pad of all axes, None if they are not known."""
-    amounts = attribute(node, "pads") if attribute(node, "pads") is not None else None
+    amounts = attribute(node, "pads")
     if amounts is None:
         amounts = constant(model, node.input[1])
     return None if amounts is None or len(node.input) > 3 else [int(amount) for amount in amounts]
@@ -128,3 +111,24 @@ def sizes_of_input(model):
         if value.name == "X":
             return [size.dim_value or None for size in value.type.tensor_type.shape.dim]
     return []
+
+
+def around(model):
+    """MaxPool with a Transpose before it, and one behind that undoes the first."""
+    for first, pool, last in chains(model, "Transpose", MAX_POOL, "Transpose"):
+        permutation, inverse = attribute(first, "perm"), attribute(last, "perm")
+        if permutation is not None and [permutation[axis] for axis in inverse] == list(range(len(permutation))):
+            yield first, pool, last
+
+
+def fold(model, first, pool, last, *names):
+    """Remove Transposes of planes around a MaxPool, and permute its attributes, all or those of these names."""
+    permutation = attribute(first, "perm")
+    rank = len(permutation) - 2
+    order = [permutation.index(axis) - 2 for axis in range(2, rank + 2)]
+    for name in names or ("kernel_shape", "strides", "dilations", "pads"):
+        values = attribute(pool, name)
+        if values is not None:
+            halves = [values[start : start + rank] for start in range(0, len(values), rank)]
+            set_attribute(pool, name, [half[axis] for half in halves for axis in order])
+    drop(model, first, last)

@@ -2,21 +2,21 @@
 
 from tests.optimisers.editing import (
     MAX_POOL,
+    around,
     attribute,
+    chains,
     drop,
+    fold,
     nodes_of,
     pad_value,
     pads_of,
-    pairs,
     set_attribute,
     spatial,
 )
-from tests.optimisers.transposes import around, permute_attributes
 
 
 def nothing(model):
     """The model stays as it is."""
-    return model
 
 
 def remove_identities(model):
@@ -28,12 +28,11 @@ def remove_identities(model):
         for other in model.graph.node:
             other.input[:] = [node.input[0] if name == node.output[0] else name for name in other.input]
         model.graph.node.remove(node)
-    return model
 
 
 def fold_neg_inf(model):
     """A Pad of -inf, smaller than the kernel, becomes pads of a MaxPool without Indices."""
-    for pad, pool in pairs(model, ["Pad"], [MAX_POOL]):
+    for pad, pool in chains(model, "Pad", MAX_POOL):
         amounts = pads_of(model, pad)
         if amounts is None or pad_value(model, pad) != float("-inf") or len(pool.output) > 1:
             continue
@@ -43,7 +42,6 @@ def fold_neg_inf(model):
         if is_small and not any(amounts[:2] + amounts[rank : rank + 2]) and attribute(pool, "pads") is None:
             set_attribute(pool, "pads", pads)
             drop(model, pad)
-    return model
 
 
 def fold_transposes(model):
@@ -51,7 +49,7 @@ def fold_transposes(model):
     for first, pool, last in around(model):
         is_output = any(output.name == first.output[0] for output in model.graph.output)
         if attribute(first, "perm")[:2] == [0, 1] and len(pool.output) == 1 and not is_output:
-            permute_attributes(pool, attribute(first, "perm"))
-            drop(model, first)
-            drop(model, last)
-    return model
+            fold(model, first, pool, last)
+
+
+RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes)

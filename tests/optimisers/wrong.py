@@ -1,0 +1,337 @@
+"""Optimisers that are wrong on purpose."""
+
+from typing import NamedTuple
+
+import numpy as np
+from onnx import helper
+
+from tests.optimisers.editing import (
+    MAX_POOL,
+    around,
+    attribute,
+    chains,
+    constant,
+    drop,
+    exchange,
+    fold,
+    nodes_of,
+    pad_value,
+    pads_of,
+    producer,
+    set_attribute,
+    set_constant,
+    sizes_of_input,
+    spatial,
+)
+
+
+class Wrong(NamedTuple):
+    """An optimiser; ``kind`` is the kind that its mistake has in ``judging/rewrites.py``, if it has one."""
+
+    mistake: str
+    optimise: object
+    kind: str | None = None
+
+
+def moved(first, second):
+    """The second of two adjacent nodes moves before the first."""
+    return lambda model: [exchange(model, *nodes) for nodes in chains(model, first, second)]
+
+
+def dropped(*ops, which=(0, -1)):
+    """Of adjacent nodes, the first and the last are removed, or others."""
+
+    def optimise(model):
+        for nodes in chains(model, *ops):
+            if [node.op_type for node in nodes] == list(ops):
+                drop(model, *(nodes[number] for number in which))
+
+    return optimise
+
+
+def cast_pairs(model):
+    dropped("Cast", "Cast")(model)
+    dropped("Cast", MAX_POOL, "Cast")(model)
+
+
+def forget_zero_point(model):
+    for node in nodes_of(model, "DequantizeLinear"):
+        del node.input[2:]
+
+
+def function_in_place(model):
+    outputs = [output.name for output in model.graph.output]
+    for pool, node in chains(model, MAX_POOL, "Relu|Neg|Abs|Clip"):
+        name = pool.output[0]
+        if name in outputs:
+            pool.output[0] = node.input[0] = "maxima"
+            model.graph.node.append(helper.make_node("Identity", [node.output[0]], [name]))
+
+
+def added(own, amounts):
+    return [a + b for a, b in zip(own, amounts, strict=True)]
+
+
+def begin_alone(own, amounts):
+    half = len(amounts) // 2
+    return added(own, amounts[:half] + [0] * half)
+
+
+def exchanged_axes(own, amounts):
+    half = len(amounts) // 2
+    return added(own, amounts[:half][::-1] + amounts[half:][::-1])
+
+
+def folded(merge=added, where=lambda model, pad: True):
+    """A Pad becomes pads, made of MaxPool's own and of the spatial amounts."""
+
+    def optimise(model):
+        for pad, pool in chains(model, "Pad", MAX_POOL):
+            amounts = pads_of(model, pad)
+            if amounts is not None and where(model, pad):
+                own = attribute(pool, "pads", [0] * (len(amounts) - 4))
+                set_attribute(pool, "pads", merge(list(own), spatial(amounts)))
+                drop(model, pad)
+
+    return optimise
+
+
+def value_of(model, pad):
+    """The number that a Pad adds, None if it is not known, and "" if it copies cells."""
+    return pad_value(model, pad) if attribute(pad, "mode", b"constant") == b"constant" else ""
+
+
+def is_beyond_planes(model, pad):
+    amounts = pads_of(model, pad)
+    return any(amounts[:2] + amounts[len(amounts) // 2 :][:2])
+
+
+def forget_value(model):
+    for pad in nodes_of(model, "Pad"):
+        if len(pad.input) == 3:
+            del pad.input[2]
+
+
+def clamp_amounts(model):
+    for pad in nodes_of(model, "Pad"):
+        amounts = pads_of(model, pad)
+        if amounts is not None and len(pad.input) > 1:
+            set_constant(model, pad.input[1], np.maximum(amounts, 0))
+
+
+def slice_as_pads(model):
+    for node, pool in chains(model, "Slice", MAX_POOL):
+        starts = constant(model, node.input[1]) if len(node.input) > 1 else attribute(node, "starts")
+        if starts is not None and min(starts) > 0:
+            set_attribute(pool, "pads", [0] * 2 * len(attribute(pool, "kernel_shape")))
+            drop(model, node)
+
+
+def exchange_concat(model):
+    for node in nodes_of(model, "Concat"):
+        node.input[:] = node.input[::-1]
+
+
+def first_output_of_split(model):
+    for node in nodes_of(model, "Split"):
+        names = list(node.output)
+        taken = next(name for name in names if any(name in other.input for other in model.graph.node) or name == "Y")
+        node.output[:] = [taken, *[f"left_{number}" for number in range(1, len(names))]]
+
+
+def drop_transposes(model):
+    for first, _, last in around(model):
+        drop(model, first, last)
+
+
+def fold_planes(*names):
+    return lambda model: [
+        fold(model, *each, *names) for each in around(model) if attribute(each[0], "perm")[:2] == [0, 1]
+    ]
+
+
+def compose_backwards(model):
+    for first, second in chains(model, "Transpose", "Transpose"):
+        permutations = attribute(first, "perm"), attribute(second, "perm")
+        set_attribute(second, "perm", [permutations[1][axis] for axis in permutations[0]])
+        drop(model, first)
+
+
+def leave_blocks(model):
+    sizes = sizes_of_input(model)
+    for pool in nodes_of(model, MAX_POOL):
+        if not sizes or not sizes[1] or sizes[1] % 8 or producer(model, pool) not in (None, "Conv"):
+            continue
+        set_constant(model, "blocks", np.array([0, sizes[1] // 8, 8, -1]))
+        name, pool.output[0] = pool.output[0], "maxima"
+        nodes = [
+            helper.make_node("Shape", ["maxima"], ["shape_of_blocks"]),
+            helper.make_node("Reshape", ["maxima", "blocks"], ["in_blocks"]),
+            helper.make_node("Transpose", ["in_blocks"], ["in_kernel_layout"], perm=[0, 1, 3, 2]),
+            helper.make_node("Reshape", ["in_kernel_layout", "shape_of_blocks"], [name]),
+        ]
+        place = list(model.graph.node).index(pool) + 1
+        for node in reversed(nodes):
+            model.graph.node.insert(place, node)
+
+
+def plane_indices_into_unpool(model):
+    sizes = sizes_of_input(model)
+    for unpool in nodes_of(model, "MaxUnpool") if sizes and None not in sizes else ():
+        set_constant(model, "plane", np.prod(sizes[2:]))
+        node = helper.make_node("Mod", [unpool.input[1], "plane"], ["in_plane"])
+        model.graph.node.insert(list(model.graph.node).index(unpool), node)
+        unpool.input[1] = "in_plane"
+
+
+def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
+    """Two MaxPools become one."""
+
+    def optimise(model):
+        for first, second in chains(model, MAX_POOL, MAX_POOL):
+            kernels = attribute(first, "kernel_shape"), attribute(second, "kernel_shape")
+            ones = [1] * len(kernels[0])
+            strides = attribute(first, "strides", ones), attribute(second, "strides", ones)
+            set_attribute(second, "kernel_shape", list(map(kernel_of, *kernels, strides[0])))
+            set_attribute(second, "strides", list(map(strides_of, *strides)))
+            drop(model, first)
+
+    return optimise
+
+
+def without(op, name, where=lambda model: True):
+    """The nodes of an operator lose an attribute."""
+    return lambda model: [set_attribute(node, name, None) for node in nodes_of(model, op) if where(model)]
+
+
+def is_of_constant(model):
+    return constant(model, "X") is not None
+
+
+def global_for_large_window(model):
+    sizes = sizes_of_input(model)
+    for pool in nodes_of(model, MAX_POOL):
+        if len(pool.output) > 1 or None in sizes or producer(model, pool) not in (None, "Identity"):
+            continue
+        kernel = attribute(pool, "kernel_shape")
+        dilations = attribute(pool, "dilations", [1] * len(kernel))
+        extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+        if any(extent == size for extent, size in zip(extents, sizes[2:], strict=False)):
+            pool.op_type = "GlobalMaxPool"
+            del pool.attribute[:]
+
+
+def unknown_sizes_as_one(model):
+    for pool in nodes_of(model, MAX_POOL) if None in sizes_of_input(model) else ():
+        auto_pad = attribute(pool, "auto_pad", b"NOTSET")
+        if auto_pad.startswith(b"SAME"):
+            totals = [k - 1 for k in attribute(pool, "kernel_shape")]
+            small, large = [total // 2 for total in totals], [-(-total // 2) for total in totals]
+            set_attribute(pool, "auto_pad", None)
+            set_attribute(pool, "pads", small + large if auto_pad == b"SAME_UPPER" else large + small)
+
+
+def exchange_sides_of_same(model):
+    for pool in nodes_of(model, MAX_POOL):
+        if attribute(pool, "auto_pad") == b"SAME_UPPER":
+            set_attribute(pool, "auto_pad", "SAME_LOWER")
+
+
+def drop_last_of_branches(model):
+    for node in nodes_of(model, "If"):
+        for branch in node.attribute:
+            if branch.g.node[-1].op_type in ("Neg", "Relu"):
+                branch.g.node[-1].op_type = "Identity"
+
+
+def branches_of_another_if(model):
+    for node in nodes_of(model, "If"):
+        for branch in node.attribute:
+            if len(branch.g.output) == 1:
+                del branch.g.node[:]
+                branch.g.node.append(helper.make_node("Identity", ["X"], [branch.g.output[0].name]))
+
+
+def loop_without_iteration(model):
+    trips = constant(model, "trips")
+    if trips is not None:
+        set_constant(model, "trips", trips - 1)
+
+
+def function_without_strides(model):
+    for function in model.functions:
+        for node in function.node:
+            if node.op_type == MAX_POOL:
+                set_attribute(node, "strides", None)
+
+
+FOLDED, MERGED, TRANSPOSED = "pad-folded-into-pads", "max-pools-merged", "transpose-folded-wrongly"
+MOVED, QUANTISED = "relu-moved", "quantisation-moved"
+
+WRONG = (
+    Wrong("A Neg is removed, as if all cells were zeros without a sign.", dropped("Neg"), "node-dropped"),
+    Wrong("A Relu is removed, as if all cells were positive.", dropped("Relu"), "node-dropped"),
+    Wrong("A Relu before MaxPool moves behind it, and with it the ties that it makes.", moved("Relu", MAX_POOL), MOVED),
+    Wrong("A Relu behind MaxPool moves before it, where it makes ties.", moved(MAX_POOL, "Relu"), MOVED),
+    Wrong("A Neg before MaxPool moves behind it.", moved("Neg", MAX_POOL), MOVED),
+    Wrong("A Neg behind MaxPool moves before it.", moved(MAX_POOL, "Neg"), MOVED),
+    Wrong("An Abs before MaxPool moves behind it.", moved("Abs", MAX_POOL), MOVED),
+    Wrong("A Clip before MaxPool moves behind it, and with it the ties that it makes.", moved("Clip", MAX_POOL), MOVED),
+    Wrong("A LeakyRelu moves behind MaxPool, though its slope may be negative.", moved("LeakyRelu", MAX_POOL), MOVED),
+    Wrong("A Cast before MaxPool moves behind it.", moved("Cast", MAX_POOL), "cast-moved"),
+    Wrong("A Cast behind MaxPool moves before it.", moved(MAX_POOL, "Cast"), "cast-moved"),
+    Wrong("A DequantizeLinear of negative scale moves behind MaxPool.", moved("DequantizeLinear", MAX_POOL), QUANTISED),
+    Wrong("A QuantizeLinear moves before MaxPool, where it makes ties.", moved(MAX_POOL, "QuantizeLinear"), QUANTISED),
+    Wrong("A Neg on both sides of MaxPool is removed.", dropped("Neg", MAX_POOL, "Neg")),
+    Wrong("A Cast and a Cast back are removed, though the first may round.", cast_pairs),
+    Wrong("A QuantizeLinear and a DequantizeLinear are removed.", dropped("QuantizeLinear", "DequantizeLinear")),
+    Wrong("Both are removed around MaxPool, of any scales.", dropped("DequantizeLinear", MAX_POOL, "QuantizeLinear")),
+    Wrong("A DequantizeLinear has no zero point.", forget_zero_point),
+    Wrong("A function behind MaxPool overwrites maxima that are an output of the graph.", function_in_place),
+    Wrong("A Pad of zeros becomes pads.", folded(where=lambda model, pad: value_of(model, pad) == 0), FOLDED),
+    Wrong(
+        "A Pad of numbers becomes pads.", folded(where=lambda model, pad: value_of(model, pad) not in (0, "")), FOLDED
+    ),
+    Wrong("A Pad that copies cells becomes pads.", folded(where=lambda model, pad: value_of(model, pad) == ""), FOLDED),
+    Wrong("A Pad of batch or channels becomes pads of the spatial axes alone.", folded(where=is_beyond_planes), FOLDED),
+    Wrong("Of a Pad, the cells at the begin become pads, and those at the end are lost.", folded(begin_alone)),
+    Wrong("A Pad becomes pads with the axes exchanged.", folded(exchanged_axes)),
+    Wrong("A Pad becomes pads, and those that MaxPool had are lost.", folded(lambda _own, amounts: amounts)),
+    Wrong("A Pad adds zeros, whatever its value.", forget_value),
+    Wrong("A Pad that should remove cells removes none.", clamp_amounts),
+    Wrong("A Pad moves before the Neg, Abs or Relu that it follows.", moved("Neg|Abs|Relu", "Pad")),
+    Wrong("A Slice before MaxPool is removed.", dropped("Slice", MAX_POOL, which=[0]), "node-dropped"),
+    Wrong("A Slice of the first cells becomes pads that would be negative, and are made 0.", slice_as_pads),
+    Wrong("A Slice before MaxPool moves behind it.", moved("Slice", MAX_POOL)),
+    Wrong("The inputs of a Concat change places.", exchange_concat),
+    Wrong("The first output of a Split is taken for the others.", first_output_of_split),
+    Wrong("Two Transposes that undo each other are removed, and the attributes stay.", drop_transposes, TRANSPOSED),
+    Wrong("The Transpose behind MaxPool is removed.", dropped(MAX_POOL, "Transpose", which=[1]), TRANSPOSED),
+    Wrong("The Transpose before MaxPool is removed.", dropped("Transpose", MAX_POOL, which=[0]), TRANSPOSED),
+    Wrong("A Transpose moves behind MaxPool, and the attributes stay.", moved("Transpose", MAX_POOL), TRANSPOSED),
+    Wrong("Transposes are folded, pads and dilations not permuted.", fold_planes("kernel_shape", "strides")),
+    Wrong("Transposes are folded rightly for Y, and Indices count in the tensor before them.", fold_planes()),
+    Wrong("Two Transposes in a row become one, composed in the wrong order.", compose_backwards),
+    Wrong("A Transpose reverses all axes.", without("Transpose", "perm")),
+    Wrong("The output of MaxPool stays in blocks of eight channels.", leave_blocks, "blocked-layout"),
+    Wrong("MaxUnpool gets Indices that count in each plane.", plane_indices_into_unpool),
+    Wrong("Two MaxPools become one as if the first had stride 1.", merged(lambda k, m, _: k + m - 1), MERGED),
+    Wrong("They become one whose window has the size of both together.", merged(lambda k, m, _: k + m)),
+    Wrong(
+        "They become one with the stride of the second alone.",
+        merged(lambda k1, k2, s1: k1 + (k2 - 1) * s1, lambda _s1, s2: s2),
+    ),
+    Wrong("MaxPool loses its dilations.", without(MAX_POOL, "dilations")),
+    Wrong("MaxPool loses ceil_mode.", without(MAX_POOL, "ceil_mode")),
+    Wrong("MaxPool loses auto_pad.", without(MAX_POOL, "auto_pad")),
+    Wrong("MaxPool loses storage_order.", without(MAX_POOL, "storage_order")),
+    Wrong("MaxPool of a constant is computed without its pads.", without(MAX_POOL, "pads", is_of_constant)),
+    Wrong("MaxPool of a constant is computed without its strides.", without(MAX_POOL, "strides", is_of_constant)),
+    Wrong("A MaxPool over the whole of some axis becomes a GlobalMaxPool.", global_for_large_window),
+    Wrong("The pads of SAME are computed as if an unknown size were 1.", unknown_sizes_as_one),
+    Wrong("SAME_UPPER becomes SAME_LOWER.", exchange_sides_of_same),
+    Wrong("The last function of the branches of an If is removed.", drop_last_of_branches),
+    Wrong("The branches of an If return their input.", branches_of_another_if),
+    Wrong("A Loop of one iteration is taken for one of none.", loop_without_iteration),
+    Wrong("The nodes of a function lose the optional attributes of MaxPool.", function_without_strides),
+)
