@@ -11,7 +11,7 @@ from tests.conftest import ROOT, command
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         report = Path(folder) / "report.html"
-        words = ("run", "corpus:sonnx/float", "-t", "onnxruntime==1.23.2", "-q", "--report", f"html={report}")
+        words = ("run", "corpus:edge/neg-inf", "-t", "onnxruntime==1.32.0", "-q", "--report", f"html={report}")
         assert command(*words).code == 0
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1000, "height": 910}, color_scheme="light")

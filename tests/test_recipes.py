@@ -113,9 +113,8 @@ def test_a_recipe_for_gitlab_runs_and_keeps_what_it_has_written(runner, name):
 
 @pytest.mark.network
 def test_a_recipe_whose_gate_blocks_fails_with_its_decision_and_uploads_its_report(runner):
-    other = {"1.23.2": "1.31.1", "1.31.1": "1.23.2"}
-    swapped = re.sub("1.23.2|1.31.1", lambda found: other[found[0]], FILES[".github/workflows/maxpool.yml"])
-    failed, uploads = runner.job(github(swapped)["jobs"]["gate"])
+    older = FILES[".github/workflows/maxpool.yml"].replace("1.32.0", "1.23.2")
+    failed, uploads = runner.job(github(older)["jobs"]["gate"])
     assert [done.returncode for done in failed] == [1]
     assert {name.rpartition(".")[2]: value for name, value in runner.outputs.items()}["decision"] == "BLOCK"
     assert [path.name for path in uploads if path.is_file()] == ["gate.html"]

@@ -15,8 +15,12 @@ _WIDEST = 100
 _LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md[^)]*\)")
 _OTHER_WORDS = {
     "completion": "configuration",
+    "lock": "cases",
+    "offline": "runtimes",
     "outputs": "kernel",
     "protocol": "kernel",
+    "pytest": "python",
+    "record": "evidence",
     "vectors": "export",
     "schema": "schema-case",
 }

@@ -9,7 +9,7 @@ _CODE_OR_COMMENT = re.compile(r"(^ *(```|~~~).*?^ *\2 *$)|<!--.*?-->\n?", re.DOT
 
 ORDER = (
     *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
-    *("configuration", "offline", "runtimes", "export", "records", "verdicts", "evidence", "accuracy", "faq"),
+    *("configuration", "runtimes", "export", "verdicts", "evidence", "accuracy"),
 )
 """The topics, in the order in which users need them."""
 

@@ -164,6 +164,7 @@ def test_the_list_of_kinds_stays_in_two_columns_on_a_terminal_that_has_room(cli)
         ("newly-refused", "it returned right outputs and is refused"),
         ("valid_ceil", "the output size is rounded up"),
         ("kept", "those of a NaN of the window"),
+        ("stale", "a known defect that no longer occurs"),
     ],
 )
 def test_a_word_of_a_report_is_explained_by_the_documentation(cli, word, text):
