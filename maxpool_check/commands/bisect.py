@@ -52,7 +52,7 @@ def command(
     \b
     Examples:
       maxpool-check bisect edge/ties:all-equal
-      maxpool-check bisect cases/mine.yaml:padded --from 1.23.2 --to 1.31.1
+      maxpool-check bisect cases/mine.yaml:padded --from 1.23.2 --to 1.32.0
     """
     from maxpool_check.commands import case_files, executing
     from maxpool_check.commands.output import Output

@@ -55,7 +55,7 @@ def command() -> None:
     \b
     Examples:
       maxpool-check defects list onnxruntime --live
-      maxpool-check defects check -t onnxruntime==1.31.1
+      maxpool-check defects check -t onnxruntime==1.32.0
     """
 
 
@@ -101,7 +101,7 @@ def check(
 
     \b
     Examples:
-      maxpool-check defects check -t onnxruntime==1.31.1
+      maxpool-check defects check -t onnxruntime==1.32.0
       maxpool-check defects check ORT-PAD-FOLDED -t onnxruntime
     """
     from maxpool_check.commands import case_files, executing

@@ -86,7 +86,7 @@ def command(
 
     \b
     Examples:
-      maxpool-check fuzz -o found -t onnxruntime==1.31.1 --max-cases 500
+      maxpool-check fuzz -o found -t onnxruntime==1.32.0 --max-cases 500
       maxpool-check fuzz -o found --seed 1..8 -j 2 --max-time 60
     """
     from maxpool_check.commands.case_files import CaseFiles

@@ -103,7 +103,7 @@ def command(
 
     \b
     Examples:
-      maxpool-check gate --base onnxruntime==1.23.2 --head onnxruntime==1.31.1
+      maxpool-check gate --base onnxruntime==1.31.1 --head onnxruntime==1.32.0
       maxpool-check gate old.jsonl new.jsonl --fail-on any --report markdown
     """
     from maxpool_check.commands.case_files import CaseFiles

@@ -40,7 +40,7 @@ def command(
 
     \b
     Examples:
-      maxpool-check history --versions 1.24..1.31,every=minor
+      maxpool-check history --versions 1.24..1.32,every=minor
       maxpool-check history cases/ -t 'openvino?opset=14' --report html=history.html
     """
     from maxpool_check.commands import executing

@@ -125,7 +125,7 @@ def cli(config: str | None, color: str) -> None:
 
     \b
     Examples:
-      maxpool-check run -t onnxruntime==1.31.1
+      maxpool-check run -t onnxruntime==1.32.0
       maxpool-check model my.onnx
     """
 

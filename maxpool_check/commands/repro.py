@@ -68,8 +68,8 @@ def command(
 
     \b
     Examples:
-      maxpool-check repro ORT-PAD-FOLDED -t onnxruntime==1.31.1 -o repro
-      maxpool-check repro my.onnx:pool1 -t onnxruntime==1.31.1 -o repro
+      maxpool-check repro ORT-SAME-DILATION -t onnxruntime==1.32.0 -o repro
+      maxpool-check repro my.onnx:pool1 -t onnxruntime==1.32.0 -o repro
     """
     from maxpool_check.commands import model_cases
     from maxpool_check.reproducing import bundle

@@ -54,7 +54,7 @@ def command(
 
     \b
     Examples:
-      maxpool-check run cases/ -t onnxruntime==1.31.1
+      maxpool-check run cases/ -t onnxruntime==1.32.0
       maxpool-check run -k 'edge/*' --report html=report.html
     """
     from maxpool_check.commands import executing

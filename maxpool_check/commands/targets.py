@@ -37,7 +37,7 @@ def command() -> None:
     \b
     Examples:
       maxpool-check targets list
-      maxpool-check targets check onnxruntime==1.31.1
+      maxpool-check targets check onnxruntime==1.32.0
     """
 
 
@@ -52,7 +52,7 @@ def list_(names: "tuple[TargetName, ...]", as_json: bool) -> int:
     \b
     Examples:
       maxpool-check targets list
-      maxpool-check targets list onnxruntime==1.31.1 --json
+      maxpool-check targets list onnxruntime==1.32.0 --json
     """
     from maxpool_check.reporting.blocks import Lines, Paragraph, Table
     from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -93,7 +93,7 @@ def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
 
     \b
     Examples:
-      maxpool-check targets check onnxruntime==1.31.1
+      maxpool-check targets check onnxruntime==1.32.0
       maxpool-check targets check "command:./maxpool"
     """
     from dataclasses import asdict
@@ -155,8 +155,8 @@ def prepare(names: "tuple[TargetName, ...]") -> int:
 
     \b
     Examples:
-      maxpool-check targets prepare onnxruntime==1.31.1 openvino==2026.4.1
-      maxpool-check targets prepare onnxruntime==1.31.1 --offline
+      maxpool-check targets prepare onnxruntime==1.32.0 openvino==2026.4.1
+      maxpool-check targets prepare onnxruntime==1.32.0 --offline
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -164,7 +164,7 @@ def prepare(names: "tuple[TargetName, ...]") -> int:
     from maxpool_check.targets.target import Target
 
     if not any(name.version or (name.tool and name.tool.version) for name in names):
-        raise click.UsageError("prepare takes targets with a version, such as onnxruntime==1.31.1")
+        raise click.UsageError("prepare takes targets with a version, such as onnxruntime==1.32.0")
     code = 0
     with ThreadPoolExecutor(len(names)) as pool:
         for name, target in [(name, pool.submit(Target, name)) for name in names]:
