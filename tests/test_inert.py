@@ -174,9 +174,8 @@ def hostile(value, key=""):
     return f"{HOSTILE}{value}{HOSTILE}" + (":7" if key == "origin" else "")
 
 
-@pytest.fixture
-def records(tmp_path):
-    """The golden record, and one of which every text is hostile."""
+def hostile_records(folder):
+    """The golden record with all texts hostile, and one that is wrong in other ways."""
     golden = Path(__file__).parent / "data/golden/record.jsonl"
     lines = [hostile(json.loads(line)) for line in golden.read_text().splitlines()]
     for known in lines[-1]["known"]:
@@ -185,10 +184,15 @@ def records(tmp_path):
     for line in other:
         if line.get("verdict") == "conforms":
             line.update(verdict="diverges", kinds=[HOSTILE], message=HOSTILE, status=HOSTILE, erratum=HOSTILE)
-    paths = [tmp_path / f"{number}.jsonl" for number in range(2)]
+    paths = [folder / f"{number}.jsonl" for number in range(2)]
     for path, each in zip(paths, (lines, other), strict=True):
         path.write_text("".join(f"{json.dumps(line)}\n" for line in each))
     return paths
+
+
+@pytest.fixture
+def records(tmp_path):
+    return hostile_records(tmp_path)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -3,7 +3,6 @@
 import json
 import posixpath
 import re
-from collections import defaultdict
 from html import unescape
 from urllib.parse import unquote
 
@@ -11,7 +10,7 @@ import pytest
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.results.storage import read
-from tests.conftest import ROOT
+from tests.conftest import ROOT, command
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
 EVERY = sorted(ROOT.glob("reports/*.jsonl.xz"))
@@ -24,8 +23,6 @@ HISTORY = ROOT / "reports/onnxruntime-history.json.xz"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site of some of the committed records."""
-    from tests.conftest import command
-
     folder = tmp_path_factory.mktemp("site") / "site"
     done = command("report", *RECORDS, "--history", HISTORY, "-o", folder)
     assert done.code == 0, done.err
@@ -38,51 +35,42 @@ def test_every_link_leads_to_a_page(site):
     found = 0
     for name in sorted(each for each in pages if each.endswith(".html")):
         for address in set(re.findall(r'(?:href|src)="([^"#]+)', (site / name).read_text())):
-            if address.startswith(("data:", "https://")):
-                continue
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(unescape(address))))
-            assert target in pages, (name, address)
-            found += 1
+            if not address.startswith(("data:", "https://")):
+                target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(unescape(address))))
+                assert target in pages, (name, address)
+                found += 1
     assert found > len(pages)
-
-
-def size(folder):
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.long
 def test_the_site_of_every_committed_record_has_less_than_20_megabytes(tmp_path):
-    from tests.conftest import command
-
     assert command("report", *EVERY, "--history", HISTORY, "-o", tmp_path / "site").code == 0
-    assert size(tmp_path / "site") < 20_000_000
+    assert sum(path.stat().st_size for path in (tmp_path / "site").rglob("*") if path.is_file()) < 20_000_000
 
 
 def test_there_is_a_page_for_each_defect_kind_clause_runtime_run_and_case(site):
+    def pages(part):
+        return {path.stem for path in site.glob(f"{part}/*.html")} - {"index"}
+
     records = [read(path) for path in RECORDS]
-    runtimes = {target.distribution for record in records for target in record.header.targets}
-    defects = {each.known for record in records for each in record.executions if each.known}
-    assert {path.stem for path in site.glob("runtimes/*.html")} == runtimes
-    assert {path.stem for path in site.glob("kinds/*.html")} - {"index"} == {kind.value for kind in DESCRIPTIONS}
-    assert {path.stem for path in site.glob("runs/*.html")} == {path.name.removesuffix(".jsonl.xz") for path in RECORDS}
-    assert defects <= {path.stem for path in site.glob("defects/*.html")}
-    cases = {each.case for record in records for each in record.executions}
-    assert len([path for path in site.glob("cases/**/*.html") if path != site / "cases/index.html"]) == len(cases)
+    executions = [each for record in records for each in record.executions]
+    assert pages("runtimes") == {target.distribution for record in records for target in record.header.targets}
+    assert pages("kinds") == {kind.value for kind in DESCRIPTIONS}
+    assert pages("runs") == {path.name.removesuffix(".jsonl.xz") for path in RECORDS}
+    assert pages("defects") >= {each.known for each in executions if each.known}
+    assert pages("clauses") == {clause for each in executions for clause in each.clauses}
+    of_cases = [path for path in site.glob("cases/**/*.html") if path != site / "cases/index.html"]
+    assert len(of_cases) == len({each.case for each in executions})
     assert (site / "cases/edge/neg-inf/one-cell.html").is_file()
-    clauses = {clause for record in records for each in record.executions for clause in each.clauses}
-    assert {path.stem for path in site.glob("clauses/*.html")} - {"index"} == clauses
 
 
 def test_the_json_of_cases_has_every_result_of_the_records(site):
-    found = defaultdict(dict)
+    found = {}
     for path in site.glob("cases/**/*.json"):
-        if path == site / "cases/index.json":
-            continue
         data = json.loads(path.read_text())
-        for name, case in data["cases"].items():
+        for name, case in data["cases"].items() if path != site / "cases/index.json" else ():
             for run, result in zip(data["runs"], case["results"], strict=True):
                 found[run["page"], run["target"], f"{data['file']}:{name}"] = result, data["outcomes"]
-    checked = 0
     for path in RECORDS[:3]:
         page = f"runs/{path.name.removesuffix('.jsonl.xz')}.html"
         for execution in read(path).executions:
@@ -90,8 +78,6 @@ def test_the_json_of_cases_has_every_result_of_the_records(site):
             words = outcomes[result if isinstance(result, int) else result[execution.variant]]
             expected = [execution.verdict.value, *([execution.known] if execution.known else execution.kinds)]
             assert words.split() == expected, (page, execution.case)
-            checked += 1
-    assert checked > 1000
 
 
 def test_the_matrix_tells_not_run_refused_and_not_expressible_apart(site):
@@ -100,63 +86,42 @@ def test_the_matrix_tells_not_run_refused_and_not_expressible_apart(site):
     assert texts["runs/opencv-5.0.0.93.html", "xmos-maxpool2d"] == "not run"
     assert texts["runs/xmos-1.4.2.html", "openvino-1"] == "not expressible"
     assert any(text.endswith(" refused") for text in texts.values())
-    assert "not run" in (site / "index.html").read_text()
 
 
-def test_a_badge_is_what_shields_reads(site):
-    for path in site.glob("badges/*.json"):
-        badge = json.loads(path.read_text())
-        assert badge["schemaVersion"] == 1
-        assert badge["label"].startswith("MaxPool on ")
+def test_every_target_of_a_record_has_a_badge_that_shields_reads(tmp_path):
+    assert command("report", GOLDEN, "-o", tmp_path).code == 0
+    badges = [json.loads(path.read_text()) for path in tmp_path.glob("badges/*.json")]
+    targets = read(GOLDEN).header.targets
+    assert {each["label"] for each in badges} == {f"MaxPool on {each.distribution} {each.version}" for each in targets}
+    for badge in badges:
+        assert (badge["schemaVersion"], badge["color"]) == (1, "red")
         assert badge["message"]
-        assert badge["color"] in ("brightgreen", "red", "orange", "lightgrey")
 
 
-def test_every_target_of_a_record_has_a_badge(cli, tmp_path):
-    assert cli("report", GOLDEN, "-o", tmp_path / "site").code == 0
-    labels = {json.loads(path.read_text())["label"] for path in tmp_path.glob("site/badges/*.json")}
-    assert labels == {f"MaxPool on {target.distribution} {target.version}" for target in read(GOLDEN).header.targets}
-
-
-def test_a_site_is_replaced_and_nothing_else_is(cli, tmp_path):
+def test_a_site_is_replaced_and_nothing_else_is(tmp_path):
+    # As a checkout of the branch that is published.
     folder = tmp_path / "site"
-    assert cli("report", GOLDEN, "-o", folder).code == 0
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref")
+    assert command("report", GOLDEN, "-o", ".", cwd=folder).code == 0
     before = {path.relative_to(folder) for path in folder.rglob("*")}
     (folder / "cases/of-an-older-record.html").write_text("old")
-    assert cli("report", GOLDEN, "-o", folder).code == 0
-    assert {path.relative_to(folder) for path in folder.rglob("*")} == before
+    (folder / "CNAME").write_text("example.org")
+    assert command("report", GOLDEN, "-o", folder).code == 0
+    assert {path.relative_to(folder) for path in folder.rglob("*")} - before == {(folder / "CNAME").relative_to(folder)}
+    assert ((folder / ".git/HEAD").read_text(), (folder / "CNAME").read_text()) == ("ref", "example.org")
+    # A record among the pages that are replaced.
+    (folder / "runs/record.jsonl").write_bytes(GOLDEN.read_bytes())
+    done = command("report", folder / "runs/record.jsonl", "-o", folder)
+    assert (done.code, "lies in the pages of" in " ".join(done.err.split())) == (2, True)
+    assert (folder / "runs/record.jsonl").read_bytes() == GOLDEN.read_bytes()
+    assert command("report", GOLDEN, "-o", folder / "style.css").code == 2
     other = tmp_path / "other"
     other.mkdir()
     (other / "index.json").write_text('{"schema": "something else"}')
-    done = cli("report", GOLDEN, "-o", other)
-    assert done.code == 2
-    assert "is no site of maxpool-check" in done.err
+    done = command("report", GOLDEN, "-o", other)
+    assert (done.code, "is no site of maxpool-check" in done.err) == (2, True)
     assert [path.name for path in other.iterdir()] == ["index.json"]
-    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
-    assert cli("report", GOLDEN, "-o", folder / "style.css").code == 2
-
-
-def test_what_is_not_the_sites_stays_in_its_folder(cli, tmp_path):
-    # As a checkout of the branch that is published.
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git/HEAD").write_text("ref")
-    for _ in range(2):
-        assert cli("report", GOLDEN, "-o", ".", cwd=tmp_path).code == 0
-        (tmp_path / "CNAME").write_text("example.org")
-    assert (tmp_path / ".git/HEAD").read_text() == "ref"
-    assert (tmp_path / "CNAME").read_text() == "example.org"
-    assert (tmp_path / "index.html").is_file()
-
-
-def test_a_record_among_the_pages_that_are_replaced_is_refused_and_stays(cli, tmp_path):
-    folder = tmp_path / "site"
-    assert cli("report", GOLDEN, "-o", folder).code == 0
-    record = folder / "runs/record.jsonl"
-    record.write_bytes(GOLDEN.read_bytes())
-    done = cli("report", record, "-o", folder)
-    assert done.code == 2
-    assert "lies in the pages of" in " ".join(done.err.split())
-    assert record.read_bytes() == GOLDEN.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -168,35 +133,27 @@ def test_a_record_among_the_pages_that_are_replaced_is_refused_and_stays(cli, tm
         (["missing.jsonl"], "missing.jsonl"),
     ],
 )
-def test_what_cannot_be_used_is_named(cli, tmp_path, arguments, message):
+def test_what_cannot_be_used_is_named(tmp_path, arguments, message):
     for path in (tmp_path / "record.jsonl", tmp_path / "copy/record.jsonl"):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(GOLDEN.read_bytes())
-    done = cli("report", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path)
+    done = command("report", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path)
     assert done.code == 2
     assert message in " ".join(done.err.split())
     assert not (tmp_path / "site").exists()
 
 
-def test_names_of_cases_stay_inside_of_the_site(cli, tmp_path):
+def test_names_of_cases_stay_inside_of_the_site(tmp_path):
     lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
-    names = [
-        "../../outside:x",
-        "/absolute:x",
-        "a/../b:..",
-        f"{'long' * 100}:x",
-        "Ünïcode/\u202e:<b>",
-        ":empty",
-        "no-file",
-    ]
-    executions = [line for line in lines if line.get("type") == "execution"]
-    for name, line in zip(names, executions, strict=False):
+    outside = ["../../outside:x", "/absolute:x", "a/../b:.."]
+    names = [*outside, f"{'long' * 100}:x", "Ünïcode/\u202e:<b>", ":empty", "no-file"]
+    for name, line in zip(names, (line for line in lines if line["type"] == "execution"), strict=False):
         line["case"] = name
     (tmp_path / "record.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     folder = tmp_path / "folder/site"
-    done = cli("report", tmp_path / "record.jsonl", "-o", folder)
+    done = command("report", tmp_path / "record.jsonl", "-o", folder)
     assert done.code == 0, done.err
     assert {path.name for path in tmp_path.iterdir()} == {"record.jsonl", "folder"}
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["site"]
     titles = {re.search("<title>(.*)</title>", path.read_text())[1] for path in folder.glob("cases/**/*.html")}
-    assert {"../../outside:x", "/absolute:x", "a/../b:.."} <= titles
+    assert set(outside) <= titles
