@@ -53,6 +53,13 @@ class Finished:
     def json(self):
         return json.loads(self.out)
 
+    def check(self, code, *texts):
+        """Hold it to an exit code, and to texts: of stderr where that is 2, and else of stdout."""
+        shown = self.err if code == 2 else self.out
+        assert self.code == code, self.out + self.err
+        assert [text for text in texts if text not in shown] == [], shown
+        return self
+
 
 def environment(**changed):
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
@@ -140,11 +147,17 @@ def program(*arguments):
     return [sys.executable, "-m", "maxpool_check", *map(str, arguments)]
 
 
-def on_a_terminal(columns, *arguments):
-    """The lines that ``maxpool-check`` prints on a terminal of this width."""
+def reports_in(folder, *formats):
+    """The options that write reports into a folder, each named as its format."""
+    return [word for name in formats for word in ("--report", f"{name}={folder / name}")]
+
+
+def on_a_terminal(columns, *arguments, stream="stdout", **changed):
+    """The lines that ``maxpool-check`` prints on a terminal of this width, to stdout or stderr."""
     leader, follower = pty.openpty()
-    variables, shown = environment(COLUMNS=str(columns)), b""
-    with subprocess.Popen(program(*arguments), stdout=follower, cwd=ROOT, env=variables) as process:
+    variables, shown = environment(COLUMNS=str(columns), **changed), b""
+    streams = {"stdout": subprocess.DEVNULL, stream: follower}
+    with subprocess.Popen(program(*arguments), **streams, cwd=ROOT, env=variables) as process:
         os.close(follower)
         # Reading fails when the program has ended.
         with contextlib.suppress(OSError):

@@ -1,10 +1,15 @@
-"""``defects``: the catalogue, one defect, and which of them a target shows."""
+"""Known defects: the catalogue, what is expected in a run, and ``defects check``, ``accept`` and ``lint``."""
 
 import json
+from datetime import date
 
 import pytest
+import yaml
 
-SEED = """\
+from tests.conftest import KERNELS, reports_in
+
+RIGHT, SEED, PLANE = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "counts_in_the_plane"))
+DEFECT = """\
 # Reviewed by hand.
 defects:
   - id: PY-SEED
@@ -16,219 +21,215 @@ defects:
     conditions: {{values: [neg-inf]}}
     upstream: {{issue: "https://example.org/issues/7", state: open, seen: 2026-11-22}}
     example: small:neg-inf
+    {review}
     expect:
       - kinds: [y-lowest-for-neg-inf, indices-sentinel]
         {bound}
 """
-
 PADS = """\
-  - id: PY-PADS
-    runtime: python
-    title: MaxPool counts its padding as 0
-    severity: wrong-on-finite
-    mechanism: The padding is filled with 0.
-    expect:
-      - {kinds: [y-pad-value-leak], cases: ["small:padded*"]}
+  - {id: PY-PADS, runtime: python, title: The padding counts as 0, severity: wrong-on-finite, mechanism: It is filled.,
+     expect: [{kinds: [y-pad-value-leak], cases: ["small:padded*"]}]}
 """
+REVIEW = "reviewer: Ada [bold]Example\n    reviewed: 2026-11-23"
 
 
 @pytest.fixture
 def catalogue(small):
     """Writes the defects of the small corpus; ``bound`` is a line of what PY-SEED is expected to show."""
 
-    def write(bound="cases: [small:neg-inf]", *more):
-        folder = small / "defects"
-        folder.mkdir(exist_ok=True)
-        (folder / "python.yaml").write_text(SEED.format(bound=bound) + "".join(more))
+    def write(bound="cases: [small:neg-inf]", *more, review=REVIEW):
+        (small / "defects").mkdir(exist_ok=True)
+        text = DEFECT.format(bound=bound.replace("; ", "\n        "), review=review) + "".join(more)
+        (small / "defects/python.yaml").write_text(text)
         return small
 
     return write
 
 
-def test_the_list_has_the_worst_first_and_json_has_all(cli, catalogue):
+@pytest.fixture
+def record(cli, small, tmp_path):
+    path = tmp_path / "record.jsonl"
+    assert cli("run", small, "-t", SEED, "-o", path, "-q", "--known", "none").code == 1
+    return path
+
+
+def test_the_list_has_the_worst_first_and_a_defect_its_page(cli, catalogue):
     corpus = catalogue("cases: [small:neg-inf]", PADS)
-    lines = cli("defects", "list", "-p", corpus).out.splitlines()
+    lines = cli("defects", "list", "python", "-p", corpus).out.splitlines()
     assert lines[0] == "python"
     assert [line.split()[0] for line in lines if "PY-" in line] == ["PY-PADS", "PY-SEED"]
     assert "#7 open" in "".join(lines)
-    document = cli("defects", "list", "-p", corpus, "--json").json
-    assert [defect["id"] for defect in document["defects"]] == ["PY-PADS", "PY-SEED"]
-    seed = document["defects"][1]
+    _, seed = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["severity"], seed["since"], seed["until"]) == ("wrong-on-special", None, None)
     assert seed["upstream"]["issue"] == "https://example.org/issues/7"
     assert seed["conditions"] == {"values": ["neg-inf"]}
+    assert (seed["reviewer"], seed["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
+    page = cli("explain", "PY-SEED", "-p", corpus)
+    page.check(0, "PY-SEED: MaxPool keeps the lowest", "https://example.org/issues/7, open, as seen 2026-11-22")
+    page.check(0, "The scan starts", "by Ada [bold]Example, 2026")
+    cli("explain", "PY-SEDE", "-p", corpus).check(2, "did you mean 'PY-SEED'?")
 
 
-def test_one_defect_and_those_of_a_runtime(cli, catalogue):
-    corpus = catalogue("cases: [small:neg-inf]", PADS)
-    page = cli("explain", "PY-SEED", "-p", corpus).out
-    assert page.startswith("PY-SEED: MaxPool keeps the lowest finite value")
-    assert "The scan starts from the lowest finite value" in page
-    assert "https://example.org/issues/7, open, as seen 2026-11-22" in page
-    assert "PY-PADS" in cli("defects", "list", "python", "-p", corpus).out
-    wrong = cli("explain", "PY-SEDE", "-p", corpus)
-    assert wrong.code == 2
-    assert "did you mean 'PY-SEED'?" in wrong.err
-    assert cli("defects", "list", "-p", corpus.parent / "nothing").code == 2
+@pytest.mark.parametrize(
+    ("bound", "target", "code", "text"),
+    [
+        ("cases: [small:neg-inf]", SEED, 0, "PY-SEED  wrong-on-special  2 executions"),
+        ("cases: [small:neg-inf]", RIGHT, 1, "no longer diverges"),
+        ("cases: ['small:neg-*']", RIGHT, 1, "small:neg-*"),
+        ("cases: ['small:*']", PLANE, 1, "that no defect expects:"),
+        # The version of a kernel is 0.
+        ('versions: ">=1"; cases: [small:neg-inf]', SEED, 1, "shown, and not expected of this version"),
+    ],
+)
+def test_check_runs_the_cases_and_knows_what_is_expected(cli, catalogue, bound, target, code, text):
+    done = cli("defects", "check", "-t", target, "-p", catalogue(bound))
+    assert (done.code, text in done.out, done.out.rstrip().endswith("  NOT as expected")) == (code, True, code == 1)
 
 
-def test_check_runs_the_cases_and_knows_what_is_expected(cli, catalogue, kernel_target):
+def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, record):
     corpus = catalogue()
-    done = cli("defects", "check", "-t", kernel_target("keeps_the_seed"), "-p", corpus)
-    assert done.code == 0, done.out
-    assert "PY-SEED  wrong-on-special  2 executions" in done.out
-    gone = cli("defects", "check", "-t", kernel_target("right"), "-p", corpus)
-    assert gone.code == 1
-    assert "no longer diverges" in gone.out
-    other = cli("defects", "check", "-t", kernel_target("counts_in_the_plane"), "-p", catalogue("cases: ['small:*']"))
-    assert other.code == 1
-    assert "that no defect expects:" in other.out
-
-
-def test_a_glob_that_no_longer_diverges_is_stale(cli, catalogue, kernel_target):
-    corpus = catalogue("cases: ['small:neg-*']")
-    assert cli("defects", "check", "-t", kernel_target("keeps_the_seed"), "-p", corpus).code == 0
-    gone = cli("defects", "check", "-t", kernel_target("right"), "-p", corpus)
-    assert gone.code == 1
-    assert "small:neg-*" in gone.out
-    assert gone.out.rstrip().endswith("NOT as expected")
-
-
-def test_check_of_a_record_needs_no_target(cli, catalogue, kernel_target, tmp_path):
-    corpus, record = catalogue(), tmp_path / "record.jsonl"
-    assert cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--known", "none", "-o", record, "-q").code == 1
-    done = cli("defects", "check", "--record", record, "-p", corpus)
-    assert (done.code, "PY-SEED" in done.out) == (0, True), done.out
-    assert cli("defects", "check", "-p", corpus).code == 2
-    assert cli("defects", "check", "--record", record, "-t", "onnxruntime", "-p", corpus).code == 2
-
-
-def test_a_defect_outside_its_versions_is_no_expected_one(cli, catalogue, kernel_target):
-    # The version of a kernel is 0.
-    done = cli(
-        "defects", "check", "-t", kernel_target("keeps_the_seed"),
-        "-p", catalogue('versions: ">=1"\n        cases: [small:neg-inf]'),
-    )  # fmt: skip
-    assert done.code == 1
-    assert "shown, and not expected of this version" in done.out
-
-
-def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, kernel_target):
-    corpus = catalogue()
-    (corpus / "defects/versions.json").write_text(json.dumps({"python": {"-1": []} | {"0.1": ["PY-SEED"], "0.2": []}}))
+    versions = corpus / "defects/versions.json"
+    versions.write_text('{"python": {"1": 2}}')
+    cli("defects", "list", "-p", corpus).check(2, "versions.json:1:1: cannot be read")
+    versions.write_text(json.dumps({"python": {"-1": [], "0.1": ["PY-SEED"], "0.2": []}}))
     (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"], seed["live"]) == ("0.1", "0.1", False)
     assert cli("defects", "list", "--live", "-p", corpus, "--json").json["defects"] == []
-    kernel, record = kernel_target("keeps_the_seed"), corpus / "record.jsonl"
-    nameless = cli("defects", "check", "--write", "-t", kernel, "-p", corpus)
-    assert (nameless.code, f"{kernel} names no version" in nameless.err) == (2, True)
-    cli("run", corpus, "-t", kernel, "-o", record, "-q")
+    cli("defects", "check", "--write", "-t", SEED, "-p", corpus).check(2, f"{SEED} names no version")
     record.write_text(record.read_text().replace('"version":""', '"version":"0"', 1))
+    for words in ((), ("--record", record, "-t", "onnxruntime")):
+        assert cli("defects", "check", *words, "-p", corpus).code == 2
     assert cli("defects", "check", "--write", "--record", record, "-p", corpus).code == 0
     (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"]) == ("0", "0.1")
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"python": 1}', '{"python": {"1": 2}}'])
-def test_tested_versions_that_cannot_be_read(cli, catalogue, text):
-    corpus = catalogue()
-    (corpus / "defects/versions.json").write_text(text)
-    done = cli("defects", "list", "-p", corpus)
-    assert done.code == 2
-    assert "versions.json:1:1: cannot be read" in done.err
-
-
-def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue, kernel_target):
+def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue):
     corpus = catalogue("variants: [indices, y-only]")
-    done = cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--report", "json")
-    assert done.code == 0, done.out
-    known = {result["case"] for result in done.json["results"] if result["known"] == "PY-SEED"}
-    assert known == {"small:neg-inf"}
-    (entry,) = done.json["known"]
-    assert (entry["id"], entry["severity"]) == ("PY-SEED", "wrong-on-special")
+    assert cli("run", corpus, "-t", SEED).code == 0
     # It is stale if nothing shows it, and not if only a part of the corpus was run.
-    assert cli("run", corpus, "-t", kernel_target("right")).code == 1
-    assert cli("run", corpus, "-t", kernel_target("right"), "-k", "small:padded").code == 0
+    assert cli("run", corpus, "-t", RIGHT).code == 1
+    assert cli("run", corpus, "-t", RIGHT, "-k", "small:padded").code == 0
 
 
-def test_a_run_shows_the_defect_before_its_kinds(cli, catalogue, kernel_target):
-    out = cli("run", catalogue(), "-t", kernel_target("keeps_the_seed")).out
-    assert "\nDefects\n" in out
-    line = next(line for line in out.splitlines() if "PY-SEED" in line)
-    assert "wrong-on-special" in line
-    assert "MaxPool keeps the lowest finite value" in " ".join(out.split())
-    full = cli("run", catalogue(), "-t", kernel_target("keeps_the_seed"), "-v").out
-    assert "KNOWN  PY-SEED" in full
-    assert "The scan starts from the lowest finite value" in full
+def test_a_run_and_a_gate_name_the_defect_and_who_has_reviewed_it(cli, catalogue, record, tmp_path):
+    corpus = catalogue()
+    done = cli("run", corpus, "-t", SEED, "-v", "-o", record, *reports_in(tmp_path, "html", "markdown"))
+    done.check(0, "\nDefects\n", "KNOWN  PY-SEED", "The scan starts from the lowest finite value", "Reviewed by Ada")
+    assert all("Reviewed by Ada" in (tmp_path / form).read_text() for form in ("html", "markdown"))
+    (entry,) = json.loads(record.read_text().splitlines()[-1])["known"]
+    assert (entry["reviewer"], entry["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
+    gate = cli("gate", corpus, "--base", RIGHT, "--head", SEED)
+    gate.check(1, "BLOCKS  regressed: conforms -> PY-SEED", "PY-SEED (wrong-on-special): MaxPool keeps")
 
 
 @pytest.mark.parametrize(
-    ("bound", "words"),
+    ("bound", "review", "words"),
     [
-        ("cases: [small:padded]", "small:padded does not meet the conditions values: neg-inf of the defect"),
-        ("cases: [small:padded]", "small:neg-inf is not expected to show the defect"),
-        ("cases: [small:nothing]", "'small:nothing' names no case"),
+        ("cases: [small:padded]", REVIEW, "small:padded does not meet the conditions values: neg-inf of the defect"),
+        ("cases: [small:padded]", REVIEW, "small:neg-inf is not expected to show the defect"),
+        ("cases: [small:nothing]", REVIEW, "'small:nothing' names no case"),
+        ("cases: [small:neg-inf]", "reviewer: Ada", "'reviewer' without 'reviewed'"),
+        ("cases: [small:neg-inf]", "reviewed: 2026-11-23", "'reviewed' without 'reviewer'"),
+        ("cases: [small:neg-inf]", "reviewer: Ada\n    reviewed: 2026-13-23", "not a date"),
     ],
 )
-def test_lint_compares_conditions_and_example_with_the_cases(cli, catalogue, bound, words):
-    done = cli("cases", "lint", catalogue(bound))
-    assert done.code == 2
-    assert words in done.err
+def test_lint_compares_a_defect_with_its_cases_and_refuses_half_a_review(cli, catalogue, bound, review, words):
+    cli("cases", "lint", catalogue(bound, review=review)).check(2, words, "defects/python.yaml:")
 
 
-def test_what_fits_the_conditions_of_a_defect_is_added_to_it(cli, catalogue, kernel_target, tmp_path):
-    corpus, record = catalogue("versions: '>=1'\n        cases: [small:neg-inf]"), tmp_path / "record.jsonl"
-    file = corpus / "defects/python.yaml"
-    cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "-o", record, "-q")
+def test_what_fits_the_conditions_of_a_defect_is_added_to_it(cli, catalogue, record):
+    corpus = catalogue("versions: '>=1'; cases: [small:neg-inf]")
     added = cli("defects", "accept", record, "--reason", "as before")
     assert not (corpus / "known-divergences.yaml").exists()
     assert added.code == 0, added.err
     assert "fits its conditions" in added.out
-    assert "# Reviewed by hand." in file.read_text()
+    assert "# Reviewed by hand." in (corpus / "defects/python.yaml").read_text()
     (defect,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert len(defect["expect"]) == 2
-    assert cli("run", corpus, "-t", kernel_target("keeps_the_seed")).code == 0
+    assert cli("run", corpus, "-t", SEED).code == 0
 
 
-def test_gate_names_the_defect_of_a_change(cli, catalogue, kernel_target):
-    done = cli("gate", catalogue(), "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"))
-    assert done.code == 1
-    assert "BLOCKS  regressed: conforms -> PY-SEED" in done.out
-    assert "PY-SEED (wrong-on-special): MaxPool keeps" in done.out
+def test_what_is_accepted_is_expected_by_the_next_run_and_shown_in_its_reports(cli, small, tmp_path):
+    (small / "inside").mkdir()
+    (small / "small.yaml").rename(small / "inside/small.yaml")
+    record, known = tmp_path / "record.jsonl", small / "known-divergences.yaml"
+    cli("run", small, "-t", SEED, "-o", record, "-q")
+    accept = ("defects", "accept", record, "--reason")
+    for words in (["x", "--kind", "crsh"], [" "], ["x", "--issue", "javascript:1"]):
+        assert cli(*accept, *words).code == 2
+    assert cli(*accept, "x", "--kind", "crash").out == "no unexpected divergences\n"
+    assert not known.exists()
+    reason = 'It keeps "its" seed: always # yes.'
+    details = ("--issue", "https://example.org/1", "--expires", "2099-12-31", "--reviewer", "Ada")
+    kinds = "python-indices-sentinel-y-lowest-for-neg-inf: indices-sentinel, y-lowest-for-neg-inf of 1 case"
+    cli(*accept, reason, *details).check(0, kinds, f"added to {known}")
+    text = known.read_text()
+    (entry,) = yaml.safe_load(text)["defects"]
+    assert (entry["mechanism"], entry["upstream"]["issue"]) == (reason, "https://example.org/1")
+    assert (entry["reviewer"], str(entry["reviewed"])) == ("Ada", str(date.today()))
+    (expected,) = entry["expect"]
+    assert (str(expected["expires"]), expected["variants"]) == ("2099-12-31", ["indices", "y-only"])
+    shown = cli("run", small, "-t", SEED, "-v", "-o", record).check(0)
+    assert cli(*accept, "x").out == "no unexpected divergences\n"
+    cli("defects", "lint", small, "--record", record).check(0)
+    assert known.read_text() == text
+    for text in (shown.out, *(cli("report", record, "--report", form).out for form in ("markdown", "html"))):
+        assert "Expected until 2099-12-31" in text
+        assert "https://example.org/1" in text
 
 
-def test_who_has_reviewed_a_defect_is_shown_wherever_it_is(cli, catalogue, kernel_target, tmp_path):
-    review = "reviewer: Ada [bold]Example\n    reviewed: 2026-11-23"
-    corpus = catalogue("cases: [small:neg-inf]")
-    file = corpus / "defects/python.yaml"
-    file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
-    assert "by Ada [bold]Example, 2026-11-23" in cli("explain", "PY-SEED", "-p", corpus).out
-    (listed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
-    assert (listed["reviewer"], listed["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
-    record, page, text = (tmp_path / name for name in ("record.jsonl", "report.html", "report.md"))
-    target = ("-t", kernel_target("keeps_the_seed"))
-    done = cli("run", corpus, *target, "-v", "-o", record, "--report", f"html={page}", "--report", f"markdown={text}")
-    assert all("Reviewed by Ada" in shown for shown in (done.out, page.read_text(), text.read_text()))
-    (entry,) = json.loads(record.read_text().splitlines()[-1])["known"]
-    assert (entry["reviewer"], entry["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
+def test_lint_names_what_is_expired_orphaned_stale_or_never_shown(cli, small, record):
+    fields = "cases: [{}]\n    kinds: [{}]\n    reason: r\n"
+    known = small / "known-divergences.yaml"
+    known.write_text(
+        "known:\n"
+        "  - id: fine\n    when: python\n    " + fields.format('"small:neg-inf"', "y-lowest-for-neg-inf, indices-sentinel")
+        + "  - id: old\n    when: other\n    expires: 2020-01-01\n    " + fields.format('"small:padded"', "crash")
+        + "  - id: lost\n    when: other\n    " + fields.format('"small:nothing"', "crash")
+        + "  - id: idle\n    when: python\n    " + fields.format('"small:padded"', "crash")
+    )  # fmt: skip
+    done = cli("defects", "lint", small)
+    done.check(1, "old expired on 2020-01-01", "'small:nothing' names no case: orphaned", "4 entries, 2 problems")
+    cli("defects", "lint", small, "--record", record).check(1, "no record shows idle", "4 entries, 3 problems")
+    # One of its cases is shown, so that no record shows nothing of the entry.
+    cases, kinds = "cases: ['small:neg-inf', 'small:padded']", "kinds: [y-lowest-for-neg-inf, indices-sentinel]"
+    known.write_text(f"known: [{{id: seed, when: python, {cases}, {kinds}, reason: The seed is kept.}}]\n")
+    assert cli("run", small, "-t", SEED, "-o", record, "-q").code == 1
+    cli("defects", "lint", small, "--record", record).check(1, "small:padded no longer diverges in these kinds")
 
 
-@pytest.mark.parametrize(
-    ("review", "message"),
-    [
-        ("reviewer: Ada", "'reviewer' without 'reviewed'"),
-        ("reviewed: 2026-11-23", "'reviewed' without 'reviewer'"),
-        ("reviewer: Ada\n    reviewed: 2026-13-23", "not a date"),
-        ('reviewer: " "\n    reviewed: 2026-11-23', "the name of the reviewer"),
-    ],
-)
-def test_half_a_review_is_refused(cli, catalogue, review, message):
-    corpus = catalogue("cases: [small:neg-inf]")
-    assert cli("cases", "lint", corpus).code == 0
-    file = corpus / "defects/python.yaml"
-    file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
-    done = cli("cases", "lint", corpus)
-    assert done.code == 2
-    assert f"{file}:" in done.out + done.err
-    assert message in done.out + done.err
+def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuses_nothing(cli, tmp_path):
+    case = "input: {dtype: float32, shape: [1, 16, 2, 2], fill: -.inf}, attributes: {kernel_shape: [2, 2]}"
+    (tmp_path / "own.yaml").write_text(f"cases: [{{id: masked, outputs: [Y], {case}}}]\n")
+    run, record = ("run", tmp_path, "-t", "onnxruntime"), tmp_path / "record.jsonl"
+    unexpected = "Known of the runtime, and expected by no file of this corpus."
+    cli(*run, "-o", record).check(1, "UNEXPECTED  ORT-LOWEST-BLOCKED: ", unexpected)
+    assert "NEW  y-lowest-for-neg-inf" in cli(*run, "--known", "none").out
+    for form in ("markdown", "html", "json", "junit", "sarif", "github"):
+        assert "ORT-LOWEST-BLOCKED" in cli("report", record, "--report", form).out
+    mine = "{id: mine, when: onnxruntime, cases: ['own:masked'], kinds: [y-signed-zero], reason: r}"
+    (tmp_path / "known-divergences.yaml").write_text(f"known: [{mine}]\n")
+    done = cli(*run, "--report", "json")
+    assert {(each["status"], each["known"]) for each in done.json["results"]} == {("changed", "ORT-LOWEST-BLOCKED")}
+    statuses = {entry["id"]: entry["status"] for entry in done.json["known"]}
+    assert statuses == {"mine": "stale", "ORT-LOWEST-BLOCKED": "not-expected"}
+    shown = cli(*run).out
+    assert "CHANGED  ORT-LOWEST-BLOCKED" in shown
+    assert "this corpus expects other kinds of these cases" in shown
+    # Once the user has accepted it, it is expected.
+    (tmp_path / "known-divergences.yaml").unlink()
+    assert cli("defects", "accept", record, "--reason", "Seen").code == 0
+    accepted = cli(*run)
+    assert (accepted.code, accepted.out.count("UNEXPECTED")) == (0, 0)
+
+
+def test_defects_that_come_with_the_tool_are_known_beside_those_of_a_corpus(cli, tmp_path):
+    shipped = cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path).json
+    (tmp_path / "cases/defects").mkdir(parents=True)
+    (tmp_path / "cases/defects/own.yaml").write_text("known: []\n")
+    (tmp_path / "cases/defects/versions.json").write_text('{"onnxruntime": {"1.31.1": []}}\n')
+    done = cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path)
+    assert (done.code, done.json) == (0, shipped), done.err
+    assert "ORT-PAD-FOLDED" in cli("defects", "list", "onnxruntime", cwd=tmp_path).out

@@ -1,30 +1,40 @@
-"""``maxpool-check fuzz``."""
+"""``maxpool-check fuzz``: from one seed or a range of them, in several processes and on a cluster."""
 
 import json
+import signal
 
 import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import misbehaving
+from tests.conftest import KERNELS, all_end, children, eventually, misbehaving
+
+RIGHT, SEED, ABSENT, ACCEPTS = (
+    f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "absent", "accepts_everything")
+)
 
 
 def found(folder):
     return {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
 
 
-def fuzz(cli, folder, *arguments, cases=300):
-    return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments)
+def fuzz(cli, folder, *arguments, cases=100, **variables):
+    return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments, **variables)
 
 
-def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_target, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("keeps_the_seed"), cases=100)
-    assert done.code == 1, done.err
+def below(process):
+    """The processes that a command has started, and those that they have."""
+    own = children(process.pid)
+    return own | children(*own)
+
+
+def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, tmp_path):
+    fuzz(cli, tmp_path / "found", "-t", SEED).check(1)
     cases = {case.id.partition(":")[2]: case for case in collect([tmp_path / "found"]).cases}
     assert {"indices-sentinel+y-lowest-for-neg-inf-indices", "y-lowest-for-neg-inf-y-only"} <= set(cases)
     assert cases["y-lowest-for-neg-inf-y-only"].X.size == 1
     # They are ordinary cases, and show what they say.
-    run = cli("run", tmp_path / "found", "-t", kernel_target("keeps_the_seed"), "--report", "json").json
+    run = cli("run", tmp_path / "found", "-t", SEED, "--report", "json").json
     kinds = {result["case"].partition(":")[2]: result["kinds"] for result in run["results"] if result["kinds"]}
     assert kinds["y-lowest-for-neg-inf-y-only"] == ["y-lowest-for-neg-inf"]
     about = yaml.safe_load(next(iter(found(tmp_path / "found").values())))["about"]
@@ -32,114 +42,88 @@ def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_ta
         assert words in about
 
 
-@pytest.mark.long
-def test_the_same_seed_finds_the_same(cli, kernel_target, tmp_path):
-    for folder in ("a", "b"):
-        assert fuzz(cli, tmp_path / folder, "-t", kernel_target("keeps_the_seed"), "--seed", "5").code == 1
-    assert found(tmp_path / "a") == found(tmp_path / "b")
-
-
-@pytest.mark.long
-def test_what_was_found_before_is_not_new(cli, kernel_target, tmp_path):
-    arguments = (tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
-    assert fuzz(cli, *arguments, cases=100).code == 1
-    before = found(tmp_path / "found")
-    again = fuzz(cli, *arguments, cases=100)
-    assert (again.code, found(tmp_path / "found")) == (0, before)
-    assert "nothing new in 100 cases" in again.out
-    # What another kernel shows is new, beside it.
-    assert fuzz(cli, tmp_path / "found", "-t", kernel_target("pads_with_zero"), cases=100).code == 1
-    assert len(found(tmp_path / "found")) > len(before)
-
-
-@pytest.mark.long
-def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, kernel_target, tmp_path):
-    target = ("-t", kernel_target("counts_in_the_plane"))
-    assert fuzz(cli, tmp_path / "found", *target).code == 1
-    run = cli("run", tmp_path / "found", *target, "--report", "json").json
-    shown = {(result["variant"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
-    entries = [
-        {"id": f"e{number}", "when": "python", "cases": ["other:case"], "kinds": list(kinds), "variants": [variant],
-         "reason": "reviewed"}
-        for number, (variant, kinds) in enumerate(sorted(shown))
-    ]  # fmt: skip
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    (corpus / "known-divergences.yaml").write_text(json.dumps({"known": entries}))
-    assert fuzz(cli, corpus / "found", *target).code == 0
-    assert not (corpus / "found").exists()
-    assert fuzz(cli, corpus / "found", *target, "--known", "none").code == 1
+def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, tmp_path):
+    entry = {"id": "e", "when": "python", "cases": ["other:case"], "kinds": ["accepts-invalid"], "reason": "reviewed"}
     # An entry of other kinds says nothing of these, nor does one of another target.
-    for changed in ({"kinds": ["crash"]}, {"when": "onnxruntime"}):
-        known = tmp_path / "known.yaml"
-        known.write_text(json.dumps({"known": [{**entry, **changed} for entry in entries]}))
-        assert fuzz(cli, tmp_path / f"out-{len(str(changed))}", *target, "--known", known).code == 1
+    for number, changes in enumerate(({}, {"kinds": ["crash"]}, {"when": "onnxruntime"})):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "known-divergences.yaml").write_text(json.dumps({"known": [{**entry, **changes}]}))
+        done = fuzz(cli, folder / "found", "--only", "invalid", "-t", ACCEPTS, cases=10)
+        assert done.code == (1 if changes else 0)
 
 
 @pytest.mark.parametrize("spec", ["onnx-22", "openvino-14"])
-def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, kernel_target, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), "--spec", spec, cases=100)
-    assert (done.code, done.err) == (0, "")
-    assert "0 of 100 cases diverge" in done.out
+def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", RIGHT, "--spec", spec)
+    assert (done.code, done.err, "0 of 100 cases diverge" in done.out) == (0, "", True)
     assert not (tmp_path / "found").exists()
 
 
-def test_graphs_that_must_be_refused(cli, kernel_target, tmp_path):
-    done = cli(
-        "fuzz", "--only", "invalid", "-o", tmp_path / "found", "--max-cases", "30",
-        "-t", kernel_target("accepts_everything"), "-t", kernel_target("right"),
-    )  # fmt: skip
-    assert done.code == 1
-    assert "accepts-invalid on python" in done.out
-    assert "kernels.py:right: 0 of 30 cases diverge" in done.out
-    assert {case.id.partition(":")[2] for case in collect([tmp_path / "found"]).cases} == {
-        "accepts-invalid-indices", "accepts-invalid-y-only",
-    }  # fmt: skip
+def test_graphs_that_must_be_refused(cli, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "--only", "invalid", "-t", ACCEPTS, "-t", RIGHT, cases=30)
+    done.check(1, "accepts-invalid on python", "kernels.py:right: 0 of 30 cases diverge")
+    assert {*found(tmp_path / "found")} == {f"accepts-invalid-{each}-python.yaml" for each in ("indices", "y-only")}
 
 
-def test_a_target_that_always_dies_is_given_up(cli, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", misbehaving("dies"))
-    assert done.code == 3
-    assert "was given up after" in done.err
+def test_what_was_found_before_is_new_from_no_seed(cli, tmp_path):
+    arguments = (tmp_path / "found", "-t", SEED, "--seed", "0..1", "-j", "2")
+    assert fuzz(cli, *arguments, cases=20).code == 1
+    before = found(tmp_path / "found")
+    again = fuzz(cli, *arguments, cases=20)
+    assert (again.code, found(tmp_path / "found")) == (0, before)
+    assert "nothing new in 40 cases of onnx-22, seeds 0..1" in again.out
+
+
+def test_a_target_that_cannot_be_started_is_told_once(cli, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", ABSENT, "--seed", "0..9", "-j", "2").check(3)
+    assert done.err.count("no function 'absent'") == 1
+    assert "not searched to the end: 0, 1, 2" in done.err
+    assert done.out == "INCOMPLETE nothing new in 0 cases of onnx-22, seeds 0..9\n"
+
+
+@pytest.mark.parametrize("seeds", ["0", "0..1"])
+def test_each_seed_says_that_it_gave_a_target_up(cli, tmp_path, seeds):
+    jobs = "2" if ".." in seeds else "1"
+    done = fuzz(cli, tmp_path / "found", "-t", misbehaving("dies"), "--seed", seeds, "-j", jobs).check(3)
+    for prefix in ("seed 0: ", "seed 1: ") if ".." in seeds else ("",):
+        assert f"error: {prefix}{misbehaving('dies')} was given up after" in done.err
     # What was found until then is there.
     assert any("crash" in name for name in found(tmp_path / "found"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--spec", "onxx-22"], "unknown specification 'onxx-22' (did you mean 'onnx-22'?)"),
-        (["--max-cases", "0"], "--max-cases"),
-        (["--known", "x.yaml", "--known", "none"], "contradict"),
-        (["-t", "nope"], "unknown runtime 'nope'"),
-    ],
-)
-def test_wrong_options(arguments, words, cli, tmp_path):
-    done = cli("fuzz", "-o", tmp_path / "found", *arguments)
-    assert done.code == 2
-    assert words in done.err
-    assert not (tmp_path / "found").exists()
+HANGING = """
+import sys, time
+sys.path.insert(0, {kernels!r})
+import kernels
+
+asked = 0
+
+def kernel(X, attributes):
+    global asked
+    asked += 1
+    if asked == 400:
+        open({folder!r} + "/" + str(time.time_ns()), "w").close()
+        time.sleep(600)
+    return kernels.keeps_the_seed(X, attributes)
+"""
 
 
-@pytest.mark.long
-@pytest.mark.network
-def test_the_defects_of_a_release_from_scratch(cli, tmp_path):
-    done = cli("fuzz", "-t", "onnxruntime==1.23.2", "--known", "none", "--max-cases", "200", "-o", tmp_path / "found")
-    assert done.code == 1
-    for kinds in ("indices-sentinel, y-lowest-for-neg-inf on", "indices-sentinel on"):
-        assert kinds in done.out
-
-
-@pytest.mark.long
-def test_the_defects_of_the_installed_release_from_scratch(cli, tmp_path):
-    from importlib.metadata import version
-
-    if version("onnxruntime") != "1.31.1":
-        pytest.skip("about the installed ONNX Runtime 1.31.1")
-    done = cli("fuzz", "--known", "none", "--max-cases", "1000", "-o", tmp_path / "found")
-    assert done.code == 1
-    assert "y-lowest-for-neg-inf on onnxruntime (y-only)" in done.out
-    same = [
-        case for case in collect([tmp_path / "found"]).cases if str(case.attributes.get("auto_pad")).startswith("SAME")
-    ]
-    assert any("dilations" in case.attributes for case in same)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_signal_ends_every_process_and_ctrl_c_says_what_was_found(begun, tmp_path, number):
+    (tmp_path / "hanging").mkdir()
+    (tmp_path / "kernel.py").write_text(HANGING.format(kernels=str(KERNELS.parent), folder=str(tmp_path / "hanging")))
+    target = ("-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2")
+    process = begun("fuzz", *target, "-o", tmp_path / "found", MAXPOOL_CHECK_TIMEOUT="300")
+    assert eventually(lambda: len(list((tmp_path / "hanging").iterdir())) == 2)
+    started = below(process)
+    assert len(started) >= 4
+    process.send_signal(number)
+    out, err = process.communicate(timeout=300)
+    if number == signal.SIGINT:
+        assert (process.returncode, "Traceback" in err) == (130, False)
+        assert "not searched to the end: 0, 1, 2, 3, 4, 5" in err
+        files = found(tmp_path / "found")
+        assert files
+        assert out.splitlines()[-1].startswith(f"INTERRUPTED {len(files)} new in ")
+    assert all_end(started)

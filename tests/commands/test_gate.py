@@ -1,59 +1,171 @@
-"""What blocks a gate: what a user has accepted, severities, several bases and heads, and the documents that are compared."""
+"""``gate``, ``bisect`` and ``history``: targets, records and releases are compared."""
 
+import json
 import re
+import signal
 from datetime import date, timedelta
 
 import pytest
 import yaml
+from junitparser import JUnitXml
 
-from tests.conftest import CASES, KERNELS, SMALL, command
+from maxpool_check.results.storage import read
+from tests.conftest import CASES, KERNELS, SMALL, command, reports_in
 
+RIGHT, SEED = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed"))
 TOMORROW = date.today() + timedelta(days=1)
 ACCEPTED = ("--author", "A. Author", "--reason", "It never gets there", "--expires", TOMORROW)
+OTHERS = ("refuses_everything", "y_alone", "dies_of_a_signal")
 
 
 @pytest.fixture(scope="module")
-def gated(tmp_path_factory):
-    """The record of a gate that blocks; no test changes it."""
-    folder = tmp_path_factory.mktemp("gated")
-    cases, record = folder / "corpus", folder / "gate.jsonl"
-    cases.mkdir()
-    (cases / "small.yaml").write_text(SMALL)
-    base, head = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed"))
-    assert command("gate", cases, "--base", base, "--head", head, "-o", record).code == 1
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gated") / "corpus"
+    folder.mkdir()
+    (folder / "small.yaml").write_text(SMALL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def every(corpus):
+    """The record of several kernels; no test changes it."""
+    record = corpus.parent / "every.jsonl"
+    targets = [word for name in ("right", "keeps_the_seed", *OTHERS) for word in ("-t", f"python:{KERNELS}:{name}")]
+    command("run", corpus, *targets, "--known", "none", "-q", "-o", record)
+    assert len(read(record).header.targets) == 5
     return record
 
 
-def compared(cli, record, kernel_target, *arguments):
-    return cli(
-        "gate", record, record, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"),
-        *arguments,
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def gated(corpus):
+    """A gate of two targets with its reports, and its record; no test changes it."""
+    folder = corpus.parent
+    (folder / "github").write_text("Of an earlier step.\n")
+    reports = reports_in(folder, "json", "markdown", "github", "junit")
+    words = ("gate", corpus, "--base", RIGHT, "--head", SEED, "-j", "2", "-o", folder / "gate.jsonl", *reports)
+    return command(*words, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(folder / "github")), folder / "gate.jsonl"
 
 
 def last(done):
     return done.out.rstrip().splitlines()[-1]
 
 
-def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_target, tmp_path):
+def compared(cli, record, *arguments):
+    return cli("gate", record, record, "--base", RIGHT, "--head", SEED, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "options", "line"),
+    [
+        ("right", "right", "", "SAFE  no observable change in 12 executions"),
+        ("right", "keeps_the_seed", "", "BLOCK  2 regressed of 12 executions"),
+        ("right", "keeps_the_seed", "--fail-on wrong-on-special", "BLOCK  2 regressed of 12 executions"),
+        ("right", "keeps_the_seed", "--fail-on wrong-on-finite", "REVIEW  2 regressed of 12 executions"),
+        ("keeps_the_seed", "right", "", "REVIEW  2 fixed of 12 executions"),
+        ("keeps_the_seed", "right", "--fail-on fixed", "BLOCK  2 fixed of 12 executions"),
+        ("right", "refuses_everything", "", "BLOCK  10 newly-refused of 12 executions"),
+        ("refuses_everything", "right", "", "REVIEW  10 newly-accepted of 12 executions"),
+        ("right", "dies_of_a_signal", "", "BLOCK  2 crash-new of 12 executions"),
+        ("right", "y_alone", "", "REVIEW  5 missing of 12 executions"),
+    ],
+)
+def test_the_last_line_of_a_gate(cli, every, base, head, options, line):
+    names = (f"python:{KERNELS}:{base}", f"python:{KERNELS}:{head}")
+    done = cli("gate", every, every, "--base", names[0], "--head", names[1], *options.split())
+    assert (last(done), done.code) == (line, int(line.startswith("BLOCK"))), done.out + done.err
+
+
+def test_two_targets_are_run_side_by_side(cli, gated):
+    done, record = gated
+    assert done.code == 1
+    assert "BLOCKS  regressed: conforms -> indices-sentinel, y-lowest-for-neg-inf  1 case" in done.out
+    assert "expected -inf, got -3.4028235e+38" in done.out
+    texts = {form: (record.parent / form).read_text() for form in ("json", "markdown", "github")}
+    assert "**BLOCK** 2 regressed of 12 executions" in texts["markdown"]
+    document = json.loads(texts["json"])
+    (comparison,) = document["comparisons"]
+    assert (document["schema"], document["exit_code"]) == ("maxpool-check/gate/1", 1)
+    assert (comparison["decision"], comparison["compared"]) == ("BLOCK", 12)
+    assert {name: count for name, count in comparison["summary"].items() if count} == {"regressed": 2, "same": 10}
+    (worst, _) = [each for each in comparison["transitions"] if each["change"] == "regressed"]
+    assert worst["new"]["kinds"] == ["indices-sentinel", "y-lowest-for-neg-inf"]
+    assert (worst["new"]["cells"][0]["got"], worst["old"]["verdict"]) == ("-3.4028235e+38", "conforms")
+    junit = JUnitXml.fromfile(str(record.parent / "junit"))
+    assert (junit.tests, junit.failures) == (6, 1)
+    # In a workflow, what blocks is annotated, with Indices and for Y alone, and the summary is appended to.
+    annotations = [line for line in done.out.splitlines() if line.startswith("::error")]
+    assert len(annotations) == 2
+    for line in annotations:
+        assert ",title=regressed on" in line
+        assert "small.yaml,line=" in line
+        assert "expected -inf, got -3.4028235e+38" in line
+    assert texts["github"].startswith("Of an earlier step.\n#")
+    assert "**BLOCK** 2 regressed of 12 executions" in texts["github"]
+    # The record holds both, and compares the same. Outside of a workflow, nothing is annotated.
+    again = compared(cli, record).check(1)
+    assert again.out == "".join(f"{line}\n" for line in done.out.splitlines() if line not in annotations)
+
+
+def test_records_of_other_versions_of_the_tool_are_named_and_change_no_exit_code(cli, gated, tmp_path):
+    old = tmp_path / "old.jsonl"
+    header, *rest = gated[1].read_text().splitlines(keepends=True)
+    old.write_text(json.dumps({**json.loads(header), "tool_files": {"sha256": "5e" * 32}}) + "\n" + "".join(rest))
+    for form in ("text", "markdown", "html", "json"):
+        cli("gate", old, gated[1], "--base", RIGHT, "--head", RIGHT, "--report", form).check(0, f"(SHA-256 {'5e' * 8})")
+    assert compared(cli, gated[1], "--report", "json").json["comparisons"][0]["tools"] == []
+
+
+def test_what_cannot_be_compared_is_never_green(cli, corpus, every, tmp_path):
+    missing = ("gate", corpus, "--base", RIGHT, "--head", f"python:{tmp_path}/nothing.py:f")
+    done = cli(*missing)
+    assert (done.code, last(done).split()[0]) == (3, "INCOMPLETE")
+    as_json = cli(*missing, "--report", "json")
+    assert as_json.json["exit_code"] == as_json.code == 3
+    (tmp_path / "x.yaml").write_text(
+        "spec: openvino-8\ncases:\n  - id: a\n    input: {dtype: int32, shape: [1, 1, 2], fill: 0}\n"
+        "    attributes: {kernel: [2], strides: [1], pads_begin: [0], pads_end: [0]}\n"
+    )
+    done = cli("gate", tmp_path / "x.yaml", "--base", RIGHT, "--head", f"python:{KERNELS}:y_alone")
+    assert (done.code, last(done).split()[:2]) == (4, ["NOTHING", "COMPARED"])
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("\n".join(every.read_text().splitlines()[:-3]) + "\n")
+    done = cli("gate", every, cut, "--base", RIGHT, "--head", RIGHT).check(3)
+    assert last(done).startswith("INCOMPLETE  the new record is incomplete")
+
+
+def test_records_of_different_cases(cli, small, every, tmp_path):
+    new = tmp_path / "new.jsonl"
+    text = (small / "small.yaml").read_text()
+    (small / "small.yaml").write_text(text.replace("arange: {start: -9}", "arange: {start: -8}"))
+    cli("run", small, "-t", RIGHT, "-q", "-o", new)
+    words = ("gate", every, new, "--base", RIGHT, "--head", RIGHT)
+    cli(*words).check(2, "small:padded is not the same case in both", "--intersection")
+    left = cli(*words, "--intersection")
+    assert (left.code, last(left)) == (0, "SAFE  no observable change in 10 executions; 1 case left out")
+
+
+def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, tmp_path):
     accepted = tmp_path / "accepted.yaml"
     accepted.write_text("# Reviewed by two.\naccepted: []\n")
-    written = cli("gate", "accept", gated, "-o", accepted, *ACCEPTED)
+    assert "nothing blocks in the cases that -k selects" in accept(cli, gated, accepted, "-k", "ordinary").out
+    written = accept(cli, gated, accepted)
     assert (written.code, written.err) == (0, "")
     assert "2 changes of 1 case accepted" in written.out
     assert accepted.read_text().startswith("# Reviewed by two.\n")
-    done = compared(cli, gated, kernel_target, "--accept", accepted, "-v")
+    done = compared(cli, gated[1], "--accept", accepted, "-v")
     assert (done.code, last(done)) == (0, "REVIEW  2 regressed (accepted) of 12 executions")
     assert f"accepted: It never gets there (A. Author, until {TOMORROW})" in done.out
-    document = compared(cli, gated, kernel_target, "--accept", accepted, "--report", "json").json["comparisons"][0]
+    document = compared(cli, gated[1], "--accept", accepted, "--report", "json").json["comparisons"][0]
     (entry, _) = [each["accepted"] for each in document["transitions"] if each["change"] == "regressed"]
     assert entry == {"author": "A. Author", "reason": "It never gets there", "expires": str(TOMORROW)}
     for form in ("markdown", "github", "html", "junit", "sarif"):
-        assert "It never gets there" in compared(cli, gated, kernel_target, "--accept", accepted, "--report", form).out
-    # There is nothing left to accept.
-    assert cli("gate", "accept", gated, "-o", accepted, *ACCEPTED).out.endswith(
-        f"nothing blocks that {accepted} does not accept already\n"
-    )
+        assert "It never gets there" in compared(cli, gated[1], "--accept", accepted, "--report", form).out
+    nothing = f"nothing blocks that {accepted} does not accept already\n"
+    assert accept(cli, gated, accepted).out.endswith(nothing)
+
+
+def accept(cli, gated, file, *arguments):
+    return cli("gate", "accept", gated[1], "-o", file, *ACCEPTED, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -64,171 +176,167 @@ def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_targ
             "acceptance expired on 2020-01-01: regressed of small:neg-inf: It never gets there (A. Author)",
         ),
         ({"kinds": ["y-signed-zero"]}, "accepted, but no longer so; remove the entry: regressed of small:neg-inf"),
-        ({"change": "newly-refused"}, "accepted, but no longer so; remove the entry: newly-refused of small:neg-inf"),
         ({"cases": ["small:ordinary"]}, "accepted, but no longer so; remove the entry: regressed of small:ordinary"),
         ({"runtime": "onnxruntime"}, ""),
-        ({"cases": ["small:neg-imf"]}, ""),
     ],
 )
-def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, changed, message):
+def test_nothing_but_what_was_accepted_is(cli, gated, tmp_path, changed, message):
     accepted = tmp_path / "accepted.yaml"
-    cli("gate", "accept", gated, "-o", accepted, *ACCEPTED)
+    accept(cli, gated, accepted)
     entries = yaml.safe_load(accepted.read_text())["accepted"]
     accepted.write_text(yaml.safe_dump({"accepted": [{**entry, **changed} for entry in entries]}))
-    done = compared(cli, gated, kernel_target, "--accept", accepted)
+    done = compared(cli, gated[1], "--accept", accepted)
     assert (done.code, last(done)) == (1, "BLOCK  2 regressed of 12 executions")
     assert message in done.out
     assert message or "accepted" not in done.out
 
 
-def test_what_is_wrong_in_both_is_listed_and_no_change(cli, small, kernel_target):
-    record = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", "-", "--known", "none").out
-    (small / "record.jsonl").write_text(record)
-    both = cli("gate", small / "record.jsonl", small / "record.jsonl")
-    assert re.search(
-        r"wrong in both, which is no change\n.*\n.*indices-sentinel, y-lowest-for-neg-inf +1 +small:neg-inf", both.out
-    )
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("", "missing 'expires'"),
+        (", expires: 2099-01-01", "unknown runtime 'onnxruntme' (did you mean 'onnxruntime'?)"),
+    ],
+)
+def test_mistakes_in_a_file_of_accepted_changes_have_their_place(cli, gated, tmp_path, more, message):
+    entry = f"{{change: regressed, runtime: onnxruntme, cases: [a], author: A, reason: B{more}}}"
+    (tmp_path / "accepted.yaml").write_text(f"accepted:\n  - {entry}\n")
+    compared(cli, gated[1], "--accept", tmp_path / "accepted.yaml").check(2, "accepted.yaml:2:", message)
+
+
+def test_what_is_wrong_in_both_is_listed_and_no_change(cli, every):
+    both = cli("gate", every, every, "--base", SEED, "--head", SEED)
+    listed = r"wrong in both, which is no change\n.*\n.*indices-sentinel, y-lowest-for-neg-inf +1 +small:neg-inf"
+    assert re.search(listed, both.out)
     assert last(both) == "SAFE  no observable change in 12 executions"
 
 
-@pytest.mark.parametrize(
-    ("patterns", "message"),
-    [
-        (["neg-imf"], "-k: the record has no case 'neg-imf'"),
-        (["ordinary"], "nothing blocks in the cases that -k selects"),
-    ],
-)
-def test_cases_are_chosen_to_be_accepted(cli, gated, tmp_path, patterns, message):
-    done = cli("gate", "accept", gated, "-o", tmp_path / "a.yaml", *ACCEPTED, "-k", *patterns)
-    assert message in done.out + done.err
-    assert not (tmp_path / "a.yaml").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("accepted:\n  - change: regresed\n", "accepted.yaml:2:"),
-        ("accepted:\n  - {change: regressed, runtime: onnxruntime, cases: [a], author: A, reason: B}\n", "'expires'"),
-        (
-            "accepted:\n  - {change: regressed, runtime: onnxruntme, cases: [a], author: A, reason: B, expires: 2099-01-01}\n",
-            "unknown runtime 'onnxruntme' (did you mean 'onnxruntime'?)",
-        ),
-        ("acepted: []\n", "unknown key 'acepted' (did you mean 'accepted'?)"),
-    ],
-)
-def test_mistakes_in_a_file_of_accepted_changes_have_their_place(cli, gated, kernel_target, tmp_path, text, message):
-    accepted = tmp_path / "accepted.yaml"
-    accepted.write_text(text)
-    done = compared(cli, gated, kernel_target, "--accept", accepted)
-    assert done.code == 2
-    assert message in done.err
-
-
-@pytest.mark.parametrize(
-    ("fail_on", "code"),
-    [
-        ("wrong-on-finite", 0),
-        ("wrong-on-special", 1),
-        ("regressed,wrong-on-finite,crash", 0),
-        ("newly-refused", 0),
-        ("any", 1),
-    ],
-)
-def test_severities_narrow_what_blocks(cli, gated, kernel_target, fail_on, code):
-    done = compared(cli, gated, kernel_target, "--fail-on", fail_on)
-    assert done.code == code, done.out
-
-
-WINDOWS = """\
-cases:
-  - {id: ordinary, title: T, input: {dtype: float32, data: [[[1, 2]]]}, attributes: {kernel_shape: [2]}}
-  - {id: large, title: T, input: {dtype: float32, shape: [1, 1, 40], arange: {}}, attributes: {kernel_shape: [40]}}
-  - {id: zeros, title: T, input: {dtype: uint8, data: [[[0, 0]]]}, attributes: {kernel_shape: [2]}}
-  - {id: lowest-int8, title: T, input: {dtype: int8, data: [[[-128, -128]]]}, attributes: {kernel_shape: [2]}}
-  - {id: neg-inf, title: T, input: {dtype: float16, data: [[[-.inf, -.inf]]]}, attributes: {kernel_shape: [2]}}
-  - {id: lowest, title: T, input: {dtype: float16, data: [[[lowest, lowest]]]}, attributes: {kernel_shape: [2]}}
-  - {id: infinity, title: T, input: {dtype: float32, data: [[[.inf, 1]]]}, attributes: {kernel_shape: [2]}}
-  - {id: several, title: T, input: {dtype: float32, data: [[[-.inf, 0, -.inf]]]}, attributes: {kernel_shape: [1]}}
-  - {id: nan, title: T, policies: {nan: as-neg-inf}, input: {dtype: float32, data: [[[.nan, 2]]]}, attributes: {kernel_shape: [2]}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("kernel", "case", "code"),
-    [
-        ("gives_nan", "ordinary", 1),
-        ("gives_nan", "large", 1),
-        ("gives_nan", "infinity", 0),
-        ("gives_nan", "nan", 0),
-        ("gives_minus_one", "ordinary", 1),
-        ("gives_minus_one", "zeros", 1),
-        ("gives_minus_one", "neg-inf", 0),
-        ("gives_minus_one", "lowest", 0),
-        ("keeps_the_seed", "zeros", 1),
-        ("keeps_the_seed", "lowest-int8", 1),
-        ("keeps_the_seed", "neg-inf", 0),
-        ("gives_no_index_at_all", "several", 1),
-        ("saturates", "infinity", 0),
-    ],
-)
-def test_nan_and_negative_indices_are_wrong_on_finite_values_unless_the_window_is_special(
-    cli, tmp_path, kernel_target, kernel, case, code
-):
-    (tmp_path / "windows.yaml").write_text(WINDOWS)
-    sides = ("--base", kernel_target("right"), "--head", kernel_target(kernel), "-k", case)
-    done = cli("gate", tmp_path / "windows.yaml", *sides, "--fail-on", "wrong-on-finite,crash")
-    assert done.code == code, done.out
-    assert "regressed" in done.out
-
-
-def test_a_wrong_value_that_is_refused_now_blocks_if_asked_for(cli, small, kernel_target):
-    sides = ("--base", kernel_target("keeps_the_seed"), "--head", kernel_target("refuses_everything"), "-k", "neg-inf")
-    done = cli("gate", small, *sides)
-    assert (done.code, last(done)) == (0, "REVIEW  2 wrong-to-refused of 2 executions")
-    assert cli("gate", small, *sides, "--fail-on", "wrong-to-refused").code == 1
-
-
-def test_each_head_is_compared_with_each_base_and_the_worst_decides(cli, small, kernel_target):
-    right, seed, plane = (kernel_target(name) for name in ("right", "keeps_the_seed", "counts_in_the_plane"))
-    done = cli("gate", small, "--base", right, "--base", seed, "--head", plane, "--report", "json")
+def test_each_head_is_compared_with_each_base_and_the_worst_decides(cli, corpus, kernel_target):
+    plane = kernel_target("counts_in_the_plane")
+    done = cli("gate", corpus, "--base", RIGHT, "--base", SEED, "--head", plane, "--report", "json")
     pairs = [(each["old"]["name"], each["new"]["name"], each["decision"]) for each in done.json["comparisons"]]
-    assert pairs == [(right, plane, "BLOCK"), (seed, plane, "BLOCK")]
-    assert done.code == 1
-    again = cli("gate", small, "--base", right, "--head", plane, "--head", right)
-    assert (again.code, "the base and the head are the same" in again.err) == (2, True)
+    assert (done.code, pairs) == (1, [(RIGHT, plane, "BLOCK"), (SEED, plane, "BLOCK")])
 
 
-def test_variants_are_compared_too(cli, small, kernel_target):
-    sides = ("--base", kernel_target("right"), "--head", kernel_target("alternates"), "-k", "ordinary")
-    assert cli("gate", small, *sides, "--variants", "default,twice", MAXPOOL_CHECK_MEMORY="4096").code == 1
+def test_variants_are_compared_too(cli, corpus, kernel_target):
+    sides = ("--base", RIGHT, "--head", kernel_target("alternates"), "-k", "ordinary")
+    assert cli("gate", corpus, *sides, "--variants", "default,twice", MAXPOOL_CHECK_MEMORY="4096").code == 1
 
 
 def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path):
-    record = tmp_path / "record.jsonl"
-    cli("run", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", "-t", "onnxruntime", "-q", "-o", record)
-    sides = ("--base", "onnxruntime", "--head", "onnxruntime?sessions=reused", "--report", "json")
+    record, files = tmp_path / "record.jsonl", (CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml")
+    cli("run", *files, "-t", "onnxruntime", "-q", "-o", record)
 
     def documents(*arguments):
-        done = cli("gate", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", *sides, *arguments)
-        assert done.code == 0, done.err
+        done = cli("gate", *arguments, "--report", "json")
         (comparison,) = done.json["comparisons"]
         assert comparison["decision"] == "SAFE"
         return {each["case"].partition(":")[0] for each in comparison["transitions"]}, done.err
 
-    claimed, notice = documents()
+    sides = (*files, "--base", "onnxruntime", "--head", "onnxruntime?sessions=reused")
+    claimed, notice = documents(*sides)
     assert claimed == {"edge/ties"}
     assert "--spec all" in notice
-    assert documents("--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
-    assert documents("--spec", "sonnx")[0] == {"edge/nan-sonnx"}
-    same = cli("gate", record, record, "--spec", "sonnx", "--report", "json").json["comparisons"][0]
-    assert {each["case"].partition(":")[0] for each in same["transitions"]} == {"edge/nan-sonnx"}
+    assert documents(*sides, "--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
+    assert documents(*sides, "--spec", "sonnx")[0] == {"edge/nan-sonnx"}
+    assert documents(record, record, "--spec", "sonnx")[0] == {"edge/nan-sonnx"}
 
 
-def test_a_wrong_result_that_was_not_executed_before_is_no_improvement(cli, small, kernel_target, tmp_path):
+def test_a_wrong_result_that_was_not_executed_before_is_no_improvement(cli, corpus, tmp_path):
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
-    words = ("run", small, "-t", kernel_target("keeps_the_seed"), "-q", "--known", "none")
-    cli(*words, "-k", "ordinary", "-o", old)
-    cli(*words, "-k", "ordinary", "-k", "neg-inf", "-o", new)
+    run = ("run", corpus, "-t", SEED, "-q", "--known", "none", "-k", "ordinary")
+    cli(*run, "-o", old)
+    cli(*run, "-k", "neg-inf", "-o", new)
     done = cli("gate", old, new)
     assert "TO REVIEW  added: indices-sentinel, y-lowest-for-neg-inf" in done.out
     assert "BETTER" not in done.out
+
+
+CRASH, NEG_INF = "refusals/attributes:strides-zero-rows", "sonnx/float:float-example-3"
+SONNX = CASES / "sonnx/float.yaml"
+
+
+@pytest.mark.parametrize(
+    ("case", "line"),
+    [
+        (NEG_INF, "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms"),
+        pytest.param(CRASH, "last 1.27.0 crashes (crash), first 1.28.0 conforms", marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.network
+def test_the_release_where_a_verdict_changes(cli, case, line):
+    kind = ("--kind", "y-lowest-for-neg-inf") if case == NEG_INF else ()
+    done = cli("bisect", case, "--from", "1.19", *kind).check(0)
+    assert done.out.rstrip().splitlines()[-1] == f"CHANGED  {line}"
+
+
+@pytest.mark.parametrize(
+    ("case", "low", "code", "line"),
+    [
+        ("sonnx/float:float-example-1", "1.29.0", 1, "no change from 1.29.0 to 1.30.0: conforms"),
+        (NEG_INF, "1.28.0", 0, "last 1.28.0 diverges (indices-sentinel, y-lowest-for-neg-inf), first 1.29.0 conforms"),
+    ],
+)
+@pytest.mark.network
+def test_the_reports_of_a_bisection(cli, tmp_path, case, low, code, line):
+    reports = reports_in(tmp_path, "markdown", "json", "junit", "sarif")
+    done = cli("bisect", case, "--from", low, "--to", "1.30.0", *reports)
+    label = ("CHANGED", "UNCHANGED")[code]
+    assert (done.code, done.out.rstrip().splitlines()[-1]) == (code, f"{label}  {line}")
+    assert f"**{label}** {line}" in (tmp_path / "markdown").read_text().replace("`", "")
+    document = json.loads((tmp_path / "json").read_text())
+    assert document["exit_code"] == code
+    versions = [(each["last"]["version"], each["first"]["version"]) for each in document["boundaries"]]
+    assert versions == ([] if code else [("1.28.0", "1.29.0")])
+    (suite,) = JUnitXml.fromfile(str(tmp_path / "junit"))
+    assert [test.name for test in suite] == [f"onnxruntime {each}" for each in document["releases"]]
+    assert suite.failures == 1 - code
+    assert len(json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]) == 1 - code
+
+
+@pytest.mark.network
+def test_a_history_of_two_releases(cli, tmp_path):
+    reports = reports_in(tmp_path, "markdown", "junit")
+    document = cli("history", SONNX, "--versions", "1.28..1.29.0", *reports, "--report", "json").check(0).json
+    old, new = document["releases"]
+    assert (old["version"], new["version"]) == ("1.28.0", "1.29.0")
+    assert old["kinds"]["y-lowest-for-neg-inf"] == 2
+    assert "indices-sentinel" not in new["kinds"]
+    (step,) = document["changes"]
+    assert step["summary"]["fixed"] > 0
+    assert "1.28.0 to 1.29.0: " in (tmp_path / "markdown").read_text()
+    suites = JUnitXml.fromfile(str(tmp_path / "junit"))
+    assert [suite.name for suite in suites] == ["onnxruntime 1.28.0", "onnxruntime 1.29.0"]
+
+
+@pytest.mark.network
+def test_releases_that_cannot_be_started_are_listed_with_the_reason(cli, tmp_path):
+    target = "onnxruntime@CUDAExecutionProvider"
+    versions = ("--versions", "1.31..1.31.1,every=minor")
+    done = cli("history", SONNX, "-t", target, *versions, "--report", "text", *reports_in(tmp_path, "junit")).check(3)
+    assert "1.31.1: onnxruntime==1.31.1@CUDAExecutionProvider cannot be started: " in done.err
+    bisected = cli("bisect", NEG_INF, "-t", target, "--from", "1.31", "--to", "1.31.1").check(3)
+    for shown in (done.out, (tmp_path / "junit").read_text(), bisected.out):
+        assert "cannot be started" in " ".join(shown.split())
+        # What to remove from the cache of this machine is nothing for a report.
+        assert "environments" not in shown
+    assert "environments" not in done.err + bisected.err
+
+
+@pytest.mark.network
+def test_no_release_in_the_range(cli):
+    cli("bisect", NEG_INF, "--from", "999").check(2, "no release of onnxruntime lies between 999 and the newest")
+
+
+@pytest.mark.network
+def test_an_interrupted_history_shows_what_was_tested(begun, tmp_path):
+    report = tmp_path / "history.md"
+    process = begun("history", "cases/sonnx", "--versions", "1.28..1.31", "--report", f"markdown={report}")
+    assert process.stderr.readline().startswith("1.28.0: ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    for text in (out, report.read_text()):
+        assert "1.28.0" in text
+        assert "1.31.1 was skipped: interrupted" in text

@@ -1,0 +1,275 @@
+"""The cases that a command takes: the corpus of the tool by its names, what -k and --spec select, locks, list, lint; graphs."""
+
+import json
+
+import pytest
+
+import maxpool_check
+from maxpool_check.corpus.collection import collect
+from maxpool_check.results.storage import read
+from tests.conftest import CASES, KERNELS
+
+RIGHT = f"python:{KERNELS}:right"
+
+
+def test_a_name_means_a_part_of_the_corpus_and_is_the_origin_of_its_cases(cli, small, tmp_path):
+    listed, own = (
+        cli("cases", "list", name, "--json").json["cases"]
+        for name in ("corpus:edge/ceil-mode", CASES / "edge/ceil-mode.yaml")
+    )
+    assert [(case["id"], case["sha256"]) for case in listed] == [(case["id"], case["sha256"]) for case in own]
+    assert {case["origin"].rpartition(":")[0] for case in listed} == {"corpus:edge/ceil-mode.yaml"}
+    # A file or folder of that name comes first.
+    assert cli("cases", "list", "corpus", cwd=tmp_path).out.startswith("small:ordinary ")
+    # Its known defects are expected.
+    by_name, by_path = (
+        cli("run", name, "-t", "onnxruntime", "-k", "edge/ceil-mode:*", "--report", "json").json
+        for name in ("corpus:edge", CASES / "edge")
+    )
+    assert by_name["known"]
+    assert (by_name["exit_code"], by_name["known"]) == (by_path["exit_code"], by_path["known"])
+
+
+def test_a_case_is_found_by_its_id_where_there_is_no_folder_of_cases(cli, tmp_path):
+    shown = cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path)
+    assert (shown.code, shown.err) == (0, "")
+    # A corpus of the user's own comes first, and hides nothing.
+    (tmp_path / "cases/edge").mkdir(parents=True)
+    text = (CASES / "edge/neg-inf.yaml").read_text()
+    (tmp_path / "cases/edge/neg-inf.yaml").write_text(text.replace("The smallest image", "My image"))
+    assert "My image" in cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path).out
+    assert cli("explain", "edge/ties:all-equal", cwd=tmp_path).code == 0
+
+
+def test_the_corpus_of_the_tool_is_copied_listed_and_run_and_not_written(cli, tmp_path):
+    (tmp_path / "mine").mkdir()
+    assert cli("cases", "copy", "mine", cwd=tmp_path).code == 0
+    assert cli("cases", "lint", "mine/edge/ties.yaml", cwd=tmp_path).code == 0
+    parts = {part["name"]: part["cases"] for part in cli("cases", "list", "--json").json["parts"]}
+    assert {*parts} == {f"corpus:{path.name}" for path in CASES.iterdir() if path.name != "defects"}
+    assert all(parts.values())
+    run = ("run", "-k", "edge/ties:*", "-t", RIGHT, "-q", "-o", "r.jsonl")
+    assert cli(*run, cwd=tmp_path).code == 0
+    executions = read(tmp_path / "r.jsonl").executions
+    assert len(executions) > 5
+    assert all(each.origin.startswith("corpus:edge/ties.yaml:") for each in executions)
+    cli("run", "corpus:sonnx/float", "-q", "-o", "r.jsonl", "--known", "none", cwd=tmp_path)
+    for words, message in (
+        ("cases copy mine", "'mine' is not empty; name a new folder"),
+        ("defects check -t onnxruntime --write -p corpus:", "maxpool-check cases copy DIR"),
+        ("defects accept r.jsonl --reason seen", "pass the file to write with -o"),
+    ):
+        cli(*words.split(), cwd=tmp_path).check(2, message)
+
+
+def listed(cli, *arguments):
+    done = cli("cases", "list", CASES / "edge", *arguments, "--json")
+    assert (done.code, done.err) == (0, "")
+    return [case["id"] for case in done.json["cases"]]
+
+
+@pytest.fixture(scope="module")
+def edge():
+    return collect([CASES / "edge"]).cases
+
+
+@pytest.mark.parametrize(
+    ("arguments", "condition"),
+    [
+        ("-k tag:neg-inf", lambda case: "neg-inf" in case.tags),
+        ("-k clause:ONNX-*", lambda case: any(clause.startswith("ONNX-") for clause in case.covers)),
+        ("-k dtype:bfloat16", lambda case: case.X.dtype.name == "bfloat16"),
+        ("-k spec:onnx", lambda case: case.spec.startswith("onnx-")),
+        ("-k edge/ties:*", lambda case: case.id.startswith("edge/ties:")),
+        ("-k one-cell", lambda case: case.id.endswith(":one-cell")),
+        ("-k dtype:float16 -k tag:neg-inf", lambda case: case.X.dtype.name == "float16" or "neg-inf" in case.tags),
+        ("--spec onnx-22,sonnx", lambda case: case.spec in ("onnx-22", "sonnx")),
+        ("--spec onnx --spec all", lambda case: True),
+        ("--spec sonnx -k dtype:float32", lambda case: case.spec == "sonnx" and case.X.dtype.name == "float32"),
+    ],
+)
+def test_cases_are_selected_by_their_properties(cli, edge, arguments, condition):
+    expected = [case.id for case in edge if condition(case)]
+    assert expected
+    assert listed(cli, *arguments.split()) == expected
+
+
+def test_defects_and_kinds_select_the_cases_that_they_are_expected_of(cli):
+    by_defect, by_kind = listed(cli, "-k", "defect:ORT-SAME-DILATION"), listed(cli, "-k", "kind:same-ignores-dilation")
+    assert by_defect
+    assert {*by_defect} <= {*by_kind} < {*listed(cli)}
+
+
+def test_list_and_lint(cli, small):
+    done = cli("cases", "list", small)
+    assert [line.split()[0] for line in done.out.splitlines()][:2] == ["small:ordinary", "small:padded"]
+    assert "Nothing special" in done.out
+    (case,) = cli("cases", "list", small, "-k", "tag:neg-inf", "--json").json["cases"]
+    assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
+    done = cli("cases", "lint", CASES / "sonnx")
+    assert (done.code, done.err) == (0, "")
+    assert "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 (" in done.out
+    assert "no problems" in done.out
+    (small / "known-divergences.yaml").write_text(
+        "known:\n  - id: e\n    when: onnxruntime\n    cases: ['small:none']\n    kinds: [shape]\n    reason: r\n"
+    )
+    cli("cases", "lint", small).check(2, "known-divergences.yaml:4:13: 'small:none' names no case", "1 problem")
+
+
+@pytest.fixture
+def locked(cli, small, tmp_path):
+    """The file of a lock of the small corpus, with a file of defects."""
+    (small / "known-divergences.yaml").write_text(
+        "known:\n  - id: e\n    when: onnxruntime\n    cases: ['small:neg-inf']\n    kinds: [shape]\n    reason: r\n"
+    )
+    done = cli("cases", "lock", small, "-o", tmp_path / "lock.json")
+    assert (done.code, done.err) == (0, "")
+    assert "6 cases and 1 file of defects" in done.out
+    return tmp_path / "lock.json"
+
+
+def test_the_locked_corpus_runs_and_its_record_names_it(cli, small, locked, tmp_path):
+    lock = json.loads(locked.read_text())
+    assert list(lock["cases"]) == sorted(lock["cases"])
+    assert list(lock["defects"]) == ["known-divergences.yaml"]
+    assert cli("cases", "lock", small, "-o", "-").out == locked.read_text()
+    record, page, table = (tmp_path / name for name in ("record.jsonl", "page.html", "table.md"))
+    run = ("run", small, "-t", RIGHT, "--corpus-lock", locked)
+    assert cli(*run).code == 0
+    cli(*run, "-k", "ordinary", "--report", f"html={page}", "--report", f"markdown={table}", "-o", record).check(0)
+    corpus = read(record).header.corpus
+    assert (corpus.name, corpus.version, corpus.cases, corpus.sha256) == (str(small), None, 6, lock["sha256"])
+    assert corpus.sha256 in page.read_text()
+    assert corpus.sha256 in table.read_text()
+    assert f"Corpus: {small}, 6 cases" in cli("report", record, "--cases").out
+    cli(*run, "--known", tmp_path / "other.yaml").check(2, "the lock does not cover")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["run", "gate --base onnxruntime==1.2.3 --head onnxruntime==1.2.4", "history"],
+    ids=["run", "gate", "history"],
+)
+def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_path, words):
+    text = (small / "small.yaml").read_text()
+    (small / "small.yaml").write_text(text.replace("id: ordinary", "id: renamed").replace("fill: 5", "fill: 6"))
+    (small / "known-divergences.yaml").unlink()
+    settings = {"MAXPOOL_CHECK_CORPUS_LOCK": str(locked), "MAXPOOL_CHECK_OFFLINE": "1"}
+    done = cli(*words.split(), small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache"))
+    assert (done.code, done.out) == (2, "")
+    assert "1 case missing: small:ordinary" in done.err
+    assert "1 case added: small:renamed" in done.err
+    assert "1 case changed: small:empty" in done.err
+    assert "1 file of defects missing: known-divergences.yaml" in done.err
+    assert f"nothing was run; to lock this one: maxpool-check cases lock {small} -o {locked}" in done.err
+    few = cli(words.split()[0], "corpus:edge/ties", *words.split()[1:], **settings)
+    assert "6 cases missing: small:empty, small:neg-inf, small:one-column and 3 more" in few.err
+
+
+def test_the_corpus_that_comes_with_the_tool_has_its_version(cli, tmp_path):
+    version, lock = maxpool_check.__version__, tmp_path / "lock.json"
+    lock.write_text(cli("cases", "lock", "corpus:edge/ties", "-o", "-").out)
+    assert json.loads(lock.read_text())["version"] == version
+    # Where it lies does not matter: the same cases are the same corpus.
+    for name in ("corpus:edge/ties", CASES / "edge/ties.yaml"):
+        done = cli("run", name, "-t", RIGHT, "--corpus-lock", lock, "-o", tmp_path / "record.jsonl").check(0)
+        assert (f"Corpus: corpus:edge/ties {version}, " in done.out) == (name == "corpus:edge/ties")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        ("    expect: {undefined: empty-window}\n", "", True),
+        ("fill: -.inf}\n", "fill: -.inf}\n    expect: {Y: [[[[-.inf]], [[-.inf]]]]}\n", True),
+        ("tags: [neg-inf]", "covers: [ONNX-MAX]", True),
+        ("title: Nothing special", "title: Something", False),
+    ],
+)
+def test_a_lock_covers_what_is_expected_and_claimed_of_a_case(cli, small, locked, old, new, is_refused):
+    text = (small / "small.yaml").read_text()
+    assert old in text
+    (small / "small.yaml").write_text(text.replace(old, new))
+    done = cli("run", small, "-t", RIGHT, "--corpus-lock", locked, "-k", "ordinary")
+    assert (done.code, "1 case changed" in done.err) == ((2, True) if is_refused else (0, False)), done.err
+
+
+GRAPHS = """\
+spec: onnx-22
+cases:
+  - id: pad-zero
+    title: Padding with 0 is a number
+    opset: 18
+    input: {dtype: float32, data: [[[[-1, -2, -3], [-4, -5, -6], [-7, -8, -9]]]]}
+    graph:
+      - {op: Pad, mode: constant, pads: [0, 0, 1, 1, 0, 0, 1, 1], constant_value: 0}
+      - {op: MaxPool}
+    attributes: {kernel_shape: [2, 2], strides: [2, 2]}
+  - id: clipped
+    title: A bound of -inf is no bound
+    input: {dtype: float32, data: [[[1, 5]]]}
+    graph: [{op: MaxPool}, {op: Clip, min: -.inf, max: 2}, {op: Squeeze}]
+    attributes: {kernel_shape: [1]}
+"""
+
+
+@pytest.fixture
+def graphs(tmp_path):
+    path = tmp_path / "graphs.yaml"
+    path.write_text(GRAPHS)
+    return path
+
+
+def test_graphs_are_listed_and_explained(cli, graphs):
+    listed = cli("cases", "list", graphs).out.splitlines()
+    assert "float32[1, 1, 3, 3] Pad > MaxPool  " in listed[0]
+    assert "onnx-12" in listed[0]
+    first, second = cli("cases", "list", graphs, "--json").json["cases"]
+    assert (first["opset"], [node["op"] for node in first["graph"]["nodes"]]) == (18, ["Pad", "MaxPool"])
+    # JSON has no infinities.
+    assert second["graph"]["nodes"][1] == {"op": "Clip", "min": "-inf", "max": 2}
+    text = cli("explain", f"{graphs}:clipped").out
+    assert "  Squeeze" in text
+    assert "the output of the graph float32[2]\n     1.0   2.0\n" in text
+    document = cli("explain", f"{graphs}:clipped", "--json").json
+    assert (document["opset"], document["entering"]["shape"]) == (22, [1, 1, 2])
+    assert document["output"] == {"dtype": "float32", "shape": [2], "values": ["1.0", "2.0"]}
+    json.dumps(document, allow_nan=False)
+    text = cli("explain", f"{graphs}:pad-zero", "--at", "0,0,1,1").out
+    assert "Graph in operator set 18:" in text
+    assert "constant_value=0) -> float32[1, 1, 5, 5]" in text
+    assert "Y is -5.0, from X[0, 0, 2, 2], index 12" in text
+    cli("explain", f"{graphs}:pad-zero").check(0, "The tensor that enters MaxPool: float32[1, 1, 5, 5]")
+    cli("explain", f"{graphs}:pad-zero", "-t", "onnxruntime").check(0, "y-only-optimization-off: conforms")
+
+
+NAN = "{dtype: float32, data: [[[.nan, 2]]]}"
+JUDGED = "one {op: MaxPool} without further keys, the judged one, found"
+MISTAKES = [
+    ("graph: [{op: @Relx}, {op: MaxPool}]", NAN, "found the text 'Relx' (did you mean 'Relu'?)"),
+    ("graph: [{op: Clip, mim: @0}, {op: MaxPool}]", NAN, "Clip has no field 'mim' (did you mean 'min'?)"),
+    ("graph: {nodes: [{op: MaxPool}, {op: Clip, mim: @0}]}", NAN, "Clip has no field 'mim' (did you mean 'min'?)"),
+    ("graph: [{op: MaxPool}, {op: MaxPool, kernel: @[1]}]", NAN, "MaxPool has no field 'kernel'"),
+    ("graph: @[{op: MaxPool}, {op: MaxPool}]", NAN, f"{JUDGED} 2; the others need"),
+    ("graph: @[{op: Relu}]", NAN, f"expected {JUDGED} none; its attributes are"),
+    ("graph: [{op: MaxPool}, @{op: Reshape, shape: [3]}]", NAN, "Reshape: cannot reshape array of size 2 into shape"),
+    ("graph: [{op: Neg}, @{op: Pad, pads: [1]}, {op: MaxPool}]", NAN, "Pad of 3 axes needs 6 pads, got 1"),
+    ("graph: {nodes: [{op: Identity}, @{op: Relu}, {op: MaxPool}]}", NAN, "Relu of NaN: ONNX does not define it"),
+    ("graph: {nodes: [{op: MaxPool}], shape: [N, @3, 2]}", NAN, "expected a name, or the size 1; found 3"),
+    ("graph: {nodes: [{op: MaxPool}], inside: @if}", NAN, "found the text 'if' (did you mean 'If'?)"),
+    ("graph: [{op: MaxPool}, {op: Neg, consumers: @2}]", NAN, "consumers: 2 belongs to MaxPool or to a node before it"),
+    ("opset: @99", NAN, "there is no operator set 99"),
+    ("opset: 13\n    graph: [@{op: Relu}, {op: MaxPool}]", "{dtype: int8, fill: 1, shape: [1, 1, 1]}", "has no int8"),
+    ("opset: 11\n    graph: [@{op: Relu}, {op: MaxPool}]", "{dtype: uint8, fill: 1, shape: [1, 1, 1]}", "has no uint8"),
+]
+
+
+@pytest.mark.parametrize(("fields", "X", "message"), MISTAKES)
+def test_mistakes_are_named_at_their_place(fields, X, message, cli, tmp_path):
+    path = tmp_path / "bad.yaml"
+    case = f"  - id: a\n    input: {X}\n    attributes: {{kernel_shape: [1]}}\n    {fields}\n"
+    text = f"spec: onnx-22\ncases:\n{case}"
+    path.write_text(text.replace("@", ""))
+    done = cli("cases", "lint", path).check(2, message)
+    # The place that the mark in the fields is before.
+    before = text.partition("@")[0].split("\n")
+    assert f"{path}:{len(before)}:{len(before[-1]) + 1}: " in done.err

@@ -1,0 +1,236 @@
+"""The program itself: help, completion, what it imports, mistakes in its words, and errors of its own."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import click
+import jsonschema
+import pytest
+
+from maxpool_check.commands import main as program
+from tests.conftest import ROOT, SMALL, command, environment
+
+
+def commands(group, words=()):
+    """Every command with the words that call it, the program itself first."""
+    yield words, group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            yield from commands(group.get_command(context, name), (*words, name))
+
+
+COMMANDS = {" ".join(("maxpool-check", *words)): each for words, each in commands(program.cli)}
+
+
+def parse(words):
+    """Parse a command line as the program does, and run nothing."""
+    context, group = None, program.cli
+    while words is not None:
+        context = group.make_context(words[0], list(words[1:]), parent=context, obj=tuple(words))
+        if not isinstance(group, click.Group) or not (words := [*context._protected_args, *context.args]):
+            return context
+        _, group, rest = group.resolve_command(context, words)
+        words = [words[0], *rest]
+    return context
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_fits_the_terminal_and_ends_with_two_examples_that_the_command_takes(cli, name):
+    done = cli(*name.split()[1:], "--help", COLUMNS="60")
+    assert (done.code, done.err) == (0, "")
+    # An example is not broken: it is pasted.
+    others = [line for line in done.out.splitlines() if not line.startswith("    maxpool-check")]
+    assert [line for line in others if len(line) > 60] == []
+    assert "..." not in done.out.partition("\nCommands:\n")[2]
+    lines = re.search(r"\n  Examples:\n((?:    maxpool-check .+\n)+)\nOptions:\n", done.out)[1].splitlines()
+    assert len({*lines}) == len(lines) == 2
+    assert any(f"{line} ".startswith(f"    {name} ") for line in lines)
+    for part in re.split(r" && | \| | > |\n", "\n".join(lines)):
+        if part.strip().startswith("maxpool-check"):
+            with mock.patch.dict(os.environ):
+                parse(shlex.split(part))
+
+
+CALL = """\
+import atexit, os, sys
+from maxpool_check.commands.main import main
+atexit.register(lambda: print({shown}))
+main({arguments})
+"""
+NOT_NEEDED = ["numpy", "onnx", "onnxruntime", "rich", "jsonschema_rs", "yaml", "msgspec", "tomllib"]
+COMPLETION = {"_MAXPOOL_CHECK_COMPLETE": "bash_complete", "COMP_WORDS": "maxpool-check r", "COMP_CWORD": "1"}
+
+
+def last_line(shown, arguments, **variables):
+    """The last line that a new interpreter prints: an expression at the end of a command."""
+    code = CALL.format(shown=shown, arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, env=environment(**variables))
+    return done.stdout.decode().splitlines()[-1]
+
+
+@pytest.mark.parametrize(("arguments", "variables"), [(["--help"], {}), (["--version"], {}), ([], COMPLETION)])
+def test_help_and_completion_do_not_wait_for_numpy_or_a_runtime(arguments, variables):
+    assert last_line(f"{{*{NOT_NEEDED}}} & {{*sys.modules}}", arguments, **variables) == "set()"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="on one core there is one thread anyway")
+def test_numpy_starts_no_threads_unless_it_is_told_to(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    shown = "('numpy' in sys.modules, len(os.listdir('/proc/self/task')))"
+    assert last_line(shown, ["docs", "schema-case"]) == "(True, 1)"
+    assert last_line(shown, ["docs", "schema-case"], OPENBLAS_NUM_THREADS="2") == "(True, 2)"
+
+
+RECORD = "tests/data/golden/record.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("rnu", "did you mean 'run'?"),
+        ("x.yaml", "did you mean 'maxpool-check run x.yaml'?"),
+        ("my.onnx", "did you mean 'maxpool-check model my.onnx'?"),
+        (f"report {RECORD} {RECORD} --report json", "--report json is one document for one record"),
+        ("report record", "File 'record' not found; 'maxpool-check run -o record' writes a record"),
+        ("run mine", "Directory 'mine' not found; name case files, folders of them, or 'corpus'"),
+        ("run cases/sonnx --known known.yaml", "File 'known.yaml' not found"),
+        ("run cases/sonnx --corpus-lock tests/data/vectors.json", "is no lock of a corpus"),
+        ("run cases/sonnx --corpus-lock lock", "No such file or directory; 'maxpool-check cases lock -o "),
+        ("run edge", "'edge' not found (did you mean 'corpus:edge'?); name case files"),
+        (
+            "cases list edge/ties:all-equal",
+            "not found (did you mean 'corpus:edge/ties -k all-equal'?); name case files",
+        ),
+        ("cases list corpus:edg", "the corpus has no 'edg' (did you mean 'corpus:edge'?)"),
+        ("cases list corpus:edge/ties.yaml:all-equal", "(did you mean 'corpus:edge/ties.yaml -k all-equal'?)"),
+        # It exists, beside the corpus of a checkout.
+        ("cases list corpus:../tests", "the corpus has no '../tests'"),
+        ("cases list cases/edge/ties.yaml -k edge/ties:* -k nosuch:*", "no case is selected by 'nosuch:*'"),
+        ("cases list cases/edge -k neg", "(did you mean '*neg*'?)"),
+        ("cases list cases/edge/ties.yaml -k edge/ties:all-equl", "(did you mean 'edge/ties:all-equal'?)"),
+        ("cases list cases/edge -k dtype:double", "(did you mean 'float64'?)"),
+        ("cases list cases/edge/ties.yaml -k clauses:X", "(did you mean 'clause'?)"),
+        (
+            "cases list cases/edge/ties.yaml -k spec:xmos",
+            "no case is selected by 'spec:xmos': there is no case of this document",
+        ),
+        ("cases list cases/edge/ties.yaml --spec xmos", "no selected case is of xmos"),
+        ("explain sonnx/float:float-exampel-3 -p cases/sonnx", "did you mean 'sonnx/float:float-example-3'"),
+        ("explain y-lowest-for-inf", "(did you mean 'y-lowest-for-neg-inf'?)"),
+        ("explain sonnx/float:none -p cases/sonnx", "no case 'sonnx/float:none'"),
+        ("explain mine:x -p mine", "Directory 'mine' not found; pass the case files with -p PATH"),
+        ("explain edge/nan:middle --at 0,1", "Y has the shape [1, 1, 1, 2], its first cell is 0,0,0,0"),
+        ("explain documents -p cases/sonnx/float.yaml", "none of 4 cases has the tag documents"),
+        ("bisect edge/nan:middle --kind y-lowest", "unknown kind 'y-lowest'"),
+        ("bisect edge/nan:middle --variant both", "has no variant 'both'; it has indices, y-only"),
+        ("bisect edge/nan:middle --target onnxruntime==1.23.2", "is one version"),
+        ("history cases/sonnx --versions 1.28", "is not A..B or A..B,every=minor"),
+        ("fuzz -o out --spec onxx-22", "unknown specification 'onxx-22' (did you mean 'onnx-22'?)"),
+        ("fuzz -o out --only contexts --spec openvino-14", "is not a document of ONNX graphs"),
+        ("fuzz -o out --known x.yaml --known none", "contradict"),
+        ("fuzz -o out --seed 3..1", "'3..1' is neither a seed"),
+        ("repro edge/nan:middle -o out --also nope", "unknown runtime 'nope'"),
+        (f"gate {RECORD} {RECORD} -k ordinary", "is for a run; --report FORMAT=FILE writes what differs"),
+        (f"gate {RECORD} {RECORD} --fail-on fixd", "did you mean 'fixed'?"),
+        ("gate --base onnxruntime", "Missing option '--head'; or name two records"),
+        ("gate --base onnxruntime --head jax --head onnxruntime", "the base and the head are the same"),
+        ("gate --base onnxruntime --head jax --intersection", "is for two records"),
+        (f"gate accept {RECORD} -o out --author A --reason R --expires 2020-01-01", "has passed"),
+        (f"gate accept {RECORD} -o out --author A --reason R --base {RECORD} -k neg-imf", "has no case 'neg-imf'"),
+    ],
+)
+def test_mistakes_in_the_words_of_a_command(cli, words, message):
+    done = cli(*words.split())
+    assert done.code == 2
+    assert "--report json" in words or done.out == ""
+    assert message in " ".join(done.err.split())
+    assert ":1:1" not in done.err
+    assert not (ROOT / "out").exists()
+
+
+def test_an_internal_error_is_said_to_be_one(monkeypatch, capsys):
+    def broken(*arguments, **options):
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr(program.cli, "main", broken)
+    with pytest.raises(SystemExit) as left:
+        program.main(["run", "x", "--report", "json"])
+    shown = capsys.readouterr()
+    assert left.value.code == 3
+    assert "defect of maxpool-check" in shown.err
+    assert "Traceback" not in shown.err
+    assert json.loads(shown.out)["exit_code"] == 3
+    with pytest.raises(SystemExit):
+        program.main(["run", "-vv"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["accepted", "case", "config", "defects", "outputs", "record", "trace", "vectors"])
+def test_schemas_are_schemas(cli, name):
+    jsonschema.Draft202012Validator.check_schema(cli("docs", f"schema-{name}").json)
+
+
+@pytest.fixture
+def offered(tmp_path, monkeypatch):
+    """A folder with cases, and a cache with the names of two environments."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/small.yaml").write_text(SMALL.replace("ordinary", '"\\e[31mred;"'))
+    (tmp_path / "own/$(touch x).yaml").write_text(SMALL)
+    for name in ("onnxruntime-1.17.3-cpython3.11-x86_64", "onnxruntime-qnn-9.9.9+onnxruntime-cpython3.11-x86_64"):
+        (tmp_path / "cache/environments" / name).mkdir(parents=True)
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def completed(folder, line, shell="fish"):
+    """The candidates for a line, as a shell gets them."""
+    *words, last = line.split(" ")
+    shown = {"COMP_WORDS": "\n".join(["maxpool-check", *words, last]), "COMP_CWORD": str(len(words) + 1)}
+    if shell == "fish":
+        shown = {"COMP_WORDS": f"maxpool-check {line}", "COMP_CWORD": last}
+    done = command(cwd=folder, **shown, _MAXPOOL_CHECK_COMPLETE=f"{shell}_complete")
+    assert (done.code, done.err) == (0, "")
+    return [each.partition(",")[2].partition("\t")[0] for each in done.out.splitlines() if each.startswith("plain,")]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("gate acc", "accept"),
+        ("run -t onnxr", "onnxruntime"),
+        ("run -t onnxruntime==1.17", "onnxruntime==1.17.3"),
+        ("run -t onnxruntime-qnn==9", "onnxruntime-qnn==9.9.9"),
+        ("bisect --from 1.17", "1.17.3"),
+        ("run own -k ", "small:neg-inf"),
+        ("run own -k own/small.yaml:neg", "own/small.yaml:neg-inf"),
+        ("run own -k tag:", "tag:neg-inf"),
+        ("run own -k dtype:f", "dtype:float32"),
+        ("run --spec onnx-2", "onnx-22"),
+        ("run --variants default,tw", "default,twice"),
+        ("gate --fail-on reg", "regressed"),
+        ("run --report ht", "html="),
+        ("run corpus:edge/tie", "corpus:edge/ties"),
+    ],
+)
+def test_every_kind_of_value_is_completed(offered, line, expected):
+    assert expected in completed(offered, line)
+
+
+def test_completion_follows_the_configuration_and_offers_nothing_that_a_shell_could_execute(offered):
+    (offered / "maxpool-check.toml").write_text('paths = ["own"]\n')
+    assert completed(offered, "run -k small:n") == ["small:neg-inf"]
+    (offered / "maxpool-check.toml").write_text("a = [")
+    shown = completed(offered, "run own -k ")
+    assert "small:padded" in shown
+    assert not {"$", "\x1b", ";"} & {*"".join(shown)}
+    # Bash gets what follows the last of its breaks.
+    assert completed(offered, "run own -k small : neg", "bash") == ["neg-inf"]
+    assert completed(offered, "run -t onnxruntime == 1.17", "bash") == ["1.17.3"]
