@@ -109,10 +109,6 @@ def forks_and_dies(X, attributes):
     os._exit(3)
 
 
-def gives_nothing(X, attributes):
-    """Returns None."""
-
-
 def misspells_a_name(X, attributes):
     """Has a mistake in its code."""
     return right(X, attribute)  # noqa: F821
@@ -189,6 +185,7 @@ gives_no_index_at_all = _changed(lambda X, Y, Indices: (Y, np.full_like(Indices,
 saturates = _changed(lambda X, Y, Indices: (np.where(Y == np.inf, np.finfo(X.dtype).max, Y), Indices))
 counts_in_the_plane = _changed(lambda X, Y, Indices: (Y, Indices % np.prod(X.shape[2:])))
 forgets_its_shape = _changed(lambda X, Y, Indices: (Y.reshape(-1), Indices.astype(np.int32)))
+gives_nothing = _changed(lambda X, Y, Indices: None)
 gives_no_indices = _changed(lambda X, Y, Indices: (Y, None))
 gives_objects = _changed(lambda X, Y, Indices: (Y.astype(object), Indices))
 gives_three = _changed(lambda X, Y, Indices: (Y, Indices, X))

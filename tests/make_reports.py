@@ -45,9 +45,8 @@ def index():
         own.sort(key=lambda each: (not versions.is_live(each), each.severity.rank, each.id))
         live = [each.severity for each in own if versions.is_live(each)]
         tested = max(map(versions.tested, own), key=len)
-        rows.append(
-            [Span(runtime, code=True), tested[-1] if tested else "-", *(str(live.count(each) or "") for each in Severity)]
-        )  # fmt: skip
+        counts = [str(live.count(severity) or "") for severity in Severity]
+        rows.append([Span(runtime, code=True), tested[-1] if tested else "-", *counts])
         table = []
         for each in own:
             name = Span(each.id, href=f"{each.id}.md" if each.id in TEN else "")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 from filelock import FileLock
@@ -39,20 +38,13 @@ def shared(temporary, name, make):
 
 
 class Installed:
-    """An environment with a distribution of the tool, outside of the checkout.
+    """A clean environment with a distribution of the tool, outside of the checkout."""
 
-    It is a clean one, or has what the tool needs from the environment of the tests, which saves most of the time.
-    """
-
-    def __init__(self, folder, distribution, *, clean=True):
+    def __init__(self, folder, distribution):
         self.bin = folder / "environment/bin"
         uv("venv", "--quiet", "--python", sys.executable, folder / "environment")
-        rest = ("--constraint", CONSTRAINTS) if clean else ("--no-deps",)
-        uv("pip", "install", "--quiet", "--python", self.bin / "python", *rest, distribution)
-        if not clean:
-            (packages,) = folder.glob("environment/lib/python*/site-packages")
-            # The checkout itself is not seen: its own such file counts in the environment of the tests alone.
-            (packages / "tests.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+        words = ("--quiet", "--python", self.bin / "python", "--constraint", CONSTRAINTS)
+        uv("pip", "install", *words, distribution, "pip")
 
     def run(self, program, *arguments, cwd):
         """Run a program of the environment as its users do."""

@@ -83,8 +83,10 @@ class Runner:
         return failed, [self.work / path for path in uploads]
 
     def gitlab_job(self, document, name):
-        """Run a job of GitLab, and return what has ended and the files that it keeps."""
+        """Run a job of GitLab, and return it if it failed and the files that it keeps."""
         lines = [*document["default"]["before_script"], *document[name]["script"]]
         done, _ = self.shell("\n".join(line for line in lines if self.installs or "pip install" not in line))
         artifacts = document[name]["artifacts"]
-        return done, [self.work / path for path in (*artifacts.get("paths", ()), artifacts["reports"]["junit"])]
+        return [done] if done.returncode else [], [
+            self.work / path for path in (*artifacts.get("paths", ()), artifacts["reports"]["junit"])
+        ]

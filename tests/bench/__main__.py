@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 import tracemalloc
 from pathlib import Path
 
@@ -87,15 +88,7 @@ def ratio(one, other, repetitions):
 
 def calls(function, count=1):
     """What gives the median processor time of so many calls in a row."""
-
-    def timed():
-        times = [time.thread_time()]
-        for _ in range(count):
-            function()
-            times.append(time.thread_time())
-        return statistics.median(end - start for start, end in itertools.pairwise(times))
-
-    return timed
+    return lambda: statistics.median(timeit.repeat(function, timer=time.thread_time, number=1, repeat=count))
 
 
 def process(*words):
