@@ -67,10 +67,7 @@ def environment(**changed):
 
 
 def command(*arguments, cwd=ROOT, forked=True, **changed):
-    """Run ``maxpool-check`` in this process: from its arguments to what it prints and its exit code.
-
-    Its workers are forked, or start as for a user.
-    """
+    """Run ``maxpool-check`` in this process. Its workers are forked, or start as for a user."""
 
     def run():
         with pytest.raises(SystemExit) as left:

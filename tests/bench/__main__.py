@@ -63,10 +63,7 @@ CASE = """\
 
 
 def row(what, values, limit=None):
-    """A row in Markdown of what was measured in each repetition. ``limit`` is a most, or a least if it is negative.
-
-    Whether the row is as wanted is ``unclear`` where only some of the repetitions are.
-    """
+    """A row in Markdown of what was measured in each repetition. ``limit`` is a most, or a least if it is negative."""
     wanted = met = ""
     if limit is not None:
         wanted = f"{'at most' if limit > 0 else 'at least'} {abs(limit):g} x"
@@ -77,10 +74,7 @@ def row(what, values, limit=None):
 
 
 def ratio(one, other, repetitions):
-    """The one's time in units of the other's: each pair is timed back to back, so that what else runs slows both.
-
-    Where there are several, once before, which is not counted.
-    """
+    """The one's time over the other's, each pair back to back, so that what else runs slows both; the first does not count."""
     if repetitions > 1:
         one(), other()
     return tuple(one() / other() for _ in range(repetitions))
