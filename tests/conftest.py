@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -203,6 +204,9 @@ def untimed(executions):
     return tuple(msgspec.structs.replace(execution, seconds=0.0) for execution in executions)
 
 
+INHERITED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+
 @pytest.fixture
 def begun():
     """Starts ``maxpool-check``, as one that Ctrl-C interrupts, and ends what a test has left of it."""
@@ -211,8 +215,8 @@ def begun():
     def begin(*arguments, **changed):
         process = subprocess.Popen(
             program(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(**changed),
-            # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            # Whoever runs the tests in the background has these ignored, and children inherit that.
+            preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in INHERITED],
         )  # fmt: skip
         processes.append(process)
         return process
@@ -274,6 +278,12 @@ def kernel_target():
 def misbehaving(name):
     """The target name of a program of ``misbehaving_workers.py``, which starts faster than a kernel."""
     return f"command:{sys.executable} -S {MISBEHAVING_WORKERS} {name}"
+
+
+def replying(reply, **ready):
+    """The target name of a program that says this of itself, and sends these fields in reply to every request."""
+    fields = "".join(f", {json.dumps(name)}: {json.dumps(value)}" for name, value in ready.items())
+    return f"{misbehaving('replies')} {shlex.quote(json.dumps(reply))} {shlex.quote(fields)}"
 
 
 SMALL = """\

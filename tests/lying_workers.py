@@ -12,24 +12,14 @@ import sys
 
 def says_match(honest, number):
     """Says of every result that it is the first of the permitted ones."""
-    return (
-        {"id": honest["id"], "type": "match", "set": 0, "provider": honest["provider"]}
-        if "provider" in honest
-        else honest
-    )
+    fields = {"id": honest["id"], "type": "match", "set": 0}
+    return {**fields, "provider": honest["provider"]} if "provider" in honest else honest
 
 
 def hashes_other_bytes(honest, number):
     """Compares the right outputs, and returns zeros."""
     for tensor in honest.get("outputs", {}).values():
         tensor["data"] = base64.b64encode(bytes(len(base64.b64decode(tensor["data"])))).decode()
-    return honest
-
-
-def dies_between_results(honest, number):
-    """Dies before every seventh result."""
-    if number % 7 == 0:
-        os._exit(9)
     return honest
 
 
@@ -40,12 +30,12 @@ def main(name, arguments):
     sys.path.insert(0, arguments[2])
     from worker import __main__ as worker
 
-    message, lie, numbers = worker._message, globals()[name], itertools.count()
+    message, numbers = worker._message, itertools.count()
 
     def lies(request, outcome):
         honest = message(request, outcome)
         number = next(numbers) if "provider" in honest else 0
-        return lie(honest, number) if number else honest
+        return globals()[name](honest, number) if number else honest
 
     worker._message = lies
     sys.argv = ["worker", arguments[4]]

@@ -8,13 +8,16 @@ import struct
 import sys
 import time
 
+READY = {"type": "ready", "protocol": 1}
+UNABLE = {"type": "unable", "message": "no"}
+
 
 def send(**message):
     print(json.dumps(message), flush=True)
 
 
 def ready(**more):
-    send(type="ready", protocol=1, **more)
+    send(**READY, **more)
 
 
 def receive():
@@ -25,61 +28,81 @@ def result(**tensor):
     return {"type": "result", "outputs": {"Y": tensor}}
 
 
+def nested():
+    options = {}
+    for _ in range(900):
+        options = {"a": options}
+    return options
+
+
+FIRST_LINES = {
+    "another_protocol": {"type": "ready", "protocol": 2},
+    "no_protocol": "hello",
+    "poet": {**READY, "wants": "poetry"},
+    "providers_by_number": {**READY, "providers": 5},
+    "nested": {**READY, "session_options": nested()},
+}
+"""What some write instead of a description, before they wait."""
+
 REPLIES = {
     "no_json": "nonsense",
     "no_object": "[1]",
     "too_deep": "[" * 200_000,
-    "another_id": {"id": 99, "type": "unable", "message": ""},
-    "true_id": {"id": True, "type": "unable", "message": ""},
+    "another_id": {"id": 99, **UNABLE},
+    "true_id": {"id": True, **UNABLE},
     "unknown_type": {"type": "shrug"},
     "no_outputs": {"type": "result", "outputs": [1]},
+    "no_text": {"type": "result", "outputs": {"\ud800": {"dtype": "int8", "shape": [1], "data": "AA=="}}},
     "no_dtype": result(dtype="(", shape=[0], data=""),
     "unknown_dtype": result(dtype="posit", shape=[0], data=""),
     "negative_shape": result(dtype="float32", shape=[-1], data="AAAAAA=="),
     "short_data": result(dtype="float32", shape=[9], data="AAAA"),
     "endless_nothing": result(dtype="object", shape=[10**6, 10**6], data=None),
+    "talkative": {"type": "refusal", "status": "s" * 10**6, "message": "m" * 10**7},
+    "leaves_out_the_outputs_of_graphs": {"type": "result", "outputs": {}},
+    # These misbehave in no way.
+    "says_nothing": UNABLE,
+    "says_its_name": UNABLE,
 }
 """What some send to every request: a line, or the fields of a message beside its id."""
 
+DESCRIPTIONS = {
+    "leaves_out_the_outputs_of_graphs": {"graphs": 22},
+    "says_its_name": {"distribution": "acme", "version": "2.1"},
+}
+"""What some of these say of themselves."""
+
+
+ONCE = {
+    "closes_stdin": (lambda: os.close(0), time.time),
+    "closes_stdout": (time.time, lambda: os.close(1)),
+    "dies_later": (time.time, lambda: time.sleep(0.3) or sys.exit(7)),
+    # The process that guards it.
+    "stops_its_guard": (lambda: os.kill(os.getppid(), signal.SIGSTOP), time.time),
+}
+"""What some do before and after the only message that they send."""
+
+
+def send_once(before, after):
+    number = receive()["id"]
+    before()
+    send(id=number, **UNABLE)
+    after()
+    time.sleep(600)
+
 
 def send_always(reply):
-    ready()
-    while True:
-        number = receive()["id"]
-        print(reply if isinstance(reply, str) else json.dumps({"id": number, **reply}), flush=True)
-
-
-def leaves_out_the_outputs_of_graphs():
-    """Executes graphs of several nodes, and returns none of their outputs."""
-    ready(graphs=22)
-    while True:
-        send(id=receive()["id"], type="result", outputs={})
-
-
-def says_its_name():
-    """Has a name and a version, and cannot express anything: it misbehaves in no way."""
-    ready(distribution="acme", version="2.1")
     for line in sys.stdin:
-        send(id=json.loads(line)["id"], type="unable", message="no")
+        text = reply if isinstance(reply, str) else json.dumps({"id": json.loads(line)["id"], **reply})
+        print(text, flush=True)
 
 
-def says_nothing():
-    """Says nothing about itself, and cannot express anything."""
-    ready()
+def replies():
+    """Replies with the fields of the JSON text that it is started with, and describes itself by those that follow."""
+    print('{"type": "ready", "protocol": 1' + sys.argv[3] + "}", flush=True)
     for line in sys.stdin:
-        send(id=json.loads(line)["id"], type="unable", message="no")
-
-
-def another_protocol():
-    """Has version 2 of the protocol."""
-    send(type="ready", protocol=2)
-    sys.stdin.read()
-
-
-def no_protocol():
-    """Writes a greeting instead of the protocol."""
-    print("hello", flush=True)
-    sys.stdin.read()
+        request = json.loads(line)
+        send(id=request["id"], **json.loads(sys.argv[2].replace("SPEC", str(request.get("spec")))))
 
 
 def half_a_line():
@@ -88,59 +111,11 @@ def half_a_line():
     time.sleep(600)
 
 
-def never_ready():
-    """Writes nothing."""
-    time.sleep(600)
-
-
-def silent_death():
-    """Exits before it writes anything."""
-    sys.exit(7)
-
-
-def poet():
-    """Wants a language that does not exist."""
-    ready(wants="poetry")
-    sys.stdin.read()
-
-
 def sends_twice():
     """Sends every message twice."""
     ready()
-    while True:
-        number = receive()["id"]
-        print(f'{{"id": {number}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
-
-
-def dies_later():
-    """Dies after its message is sent."""
-    ready()
-    send(id=receive()["id"], type="unable", message="no")
-    time.sleep(0.3)
-    sys.exit(7)
-
-
-def closes_stdin():
-    """Closes its stdin, and sends one message."""
-    ready()
-    number = receive()["id"]
-    os.close(0)
-    send(id=number, type="unable", message="no")
-    time.sleep(600)
-
-
-def closes_stdout():
-    """Sends one message, and closes its stdout."""
-    ready()
-    send(id=receive()["id"], type="unable", message="no")
-    os.close(1)
-    time.sleep(600)
-
-
-def providers_by_number():
-    """Sends a number where providers have names."""
-    ready(providers=5)
-    sys.stdin.read()
+    for line in sys.stdin:
+        print((json.dumps({"id": json.loads(line)["id"], **UNABLE}) + "\n") * 2, end="", flush=True)
 
 
 def deaf():
@@ -180,7 +155,8 @@ def leaves_a_daemon():
         os.write(write, b"x")
         time.sleep(600)
     os.read(read, 1)
-    send_always({"type": "unable", "message": "no"})
+    ready()
+    send_always(UNABLE)
 
 
 def noisy():
@@ -192,20 +168,6 @@ def noisy():
         os.write(2, b"x" * 2**20)
     os.write(2, b"\nit ends here\n")
     sys.exit(9)
-
-
-def nested():
-    """Has session options that are nested too deeply to be written."""
-    options = {}
-    for _ in range(900):
-        options = {"a": options}
-    ready(session_options=options)
-    sys.stdin.read()
-
-
-def talkative():
-    """Refuses every request at length."""
-    send_always({"type": "refusal", "status": "s" * 10**6, "message": "m" * 10**7})
 
 
 def dies():
@@ -231,8 +193,14 @@ def panics():
     """Dies with a long backtrace."""
     ready()
     receive()
-    print("panicked: the window is empty", *(f"  {i}: frame\n      at /somewhere/x.c:{i}" for i in range(200)),
-          "x" * 2000, "note: that is all", sep="\n", file=sys.stderr, flush=True)  # fmt: skip
+    frames = [
+        "  /somewhere/__main__.py:71:4 [<module>]",
+        "  <frozen runpy>:88:4 [_run]",
+        "   @   0x7f01  tensorflow::Abort",
+    ]
+    frames += [f"   {number}: tract::pool\n             at /somewhere/x.rs:{number}:1" for number in range(200)]
+    lines = ["panicked: the window is empty", *frames, "x" * 2000, "note: that is all [of 2 lines]: 1"]
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
     sys.exit(101)
 
 
@@ -242,10 +210,35 @@ def endless():
         sys.stdout.write("x" * 4096)
 
 
-if __name__ == "__main__":
-    if sys.argv[1] != "endless":
+def floods():
+    """Writes lines that nobody has asked for, and to $COUNT how many."""
+    ready()
+    for number in range(3000):
+        sys.stdout.write("x" * 2**16 + "\n")
+        sys.stdout.flush()
+        with open(os.environ["COUNT"], "w") as count:  # noqa: PTH123
+            count.write(str(number))
+
+
+def main(name):
+    if name == "silent_death":
+        print("no library today", file=sys.stderr)
+        sys.exit(7)
+    if name != "endless":
         receive()
-    if sys.argv[1] in REPLIES:
-        send_always(REPLIES[sys.argv[1]])
+    if name in FIRST_LINES:
+        line = FIRST_LINES[name]
+        print(line if isinstance(line, str) else json.dumps(line), flush=True)
+        sys.stdin.read()
+    elif name in REPLIES:
+        ready(**DESCRIPTIONS.get(name, {}))
+        send_always(REPLIES[name])
+    elif name in ONCE:
+        ready()
+        send_once(*ONCE[name])
     else:
-        globals()[sys.argv[1]]()
+        globals()[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

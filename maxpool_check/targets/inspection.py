@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -82,8 +83,8 @@ def program_files(name: TargetName) -> dict[str, str]:
     """The SHA-256 of the files of a kernel, by the words of the target's name that name them."""
     words = name.program or (name.function or ())[:1] or ([] if name.outputs is None else [name.outputs])
     paths = {word: shutil.which(word) if word is words[0] and name.program else word for word in words}
-    # A pipe or a device has no end.
-    digests = {word: digest(Path(path)) for word, path in paths.items() if path is not None and Path(path).is_file()}
+    # A pipe or a device has no end, and a word may be too long for the name of a file, of which Path.is_file() raises.
+    digests = {word: digest(Path(path)) for word, path in paths.items() if path and os.path.isfile(path)}  # noqa: PTH113
     return {word: sha256 for word, sha256 in digests.items() if sha256 is not None}
 
 

@@ -1,104 +1,33 @@
-"""Runs: kernels that are wrong on purpose, deaths, order, and what is known."""
+"""Runs: kernels that are wrong on purpose, what is known, memory; processes, here and on a cluster, and their ends."""
 
-from collections import Counter
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging import judge, verdicts
+from maxpool_check.judging import verdicts
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.storage import read
+from maxpool_check.results.record import Execution
+from maxpool_check.results.storage import Recorder, read
+from maxpool_check.running import pool
 from maxpool_check.running.decisions import completeness
-from tests.conftest import misbehaving, untimed
+from maxpool_check.running.executors import CASES_AHEAD, CHUNK, ExecutionConfig, LocalExecutor
+from maxpool_check.running.run import TargetRecorders
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.process import Worker
+from tests.conftest import KERNELS, ROOT, SMALL, all_end, children, environment, eventually, misbehaving, untimed
 from tests.conftest import run_record as record
-
-
-def faults(run):
-    """What is wrong, by case and variant, without the corpus's name."""
-    return {
-        (execution.case.partition(":")[2], execution.variant): (execution.verdict, execution.kinds)
-        for execution in run.executions
-        if execution.verdict not in ("conforms", "undefined")
-    }
-
-
-def test_the_right_kernel_conforms_everywhere(small, kernel_target):
-    run = record(small, kernel_target("right"))
-    assert faults(run) == {}
-    assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
-    assert run.footer.exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (
-            "keeps_the_seed",
-            {
-                ("neg-inf", "indices"): ("diverges", ("indices-sentinel", "y-lowest-for-neg-inf")),
-                ("neg-inf", "y-only"): ("diverges", ("y-lowest-for-neg-inf",)),
-            },
-        ),
-        (
-            "counts_in_the_plane",
-            {
-                ("ordinary", "indices"): ("diverges", ("indices-plane-relative",)),
-                ("neg-inf", "indices"): ("diverges", ("indices-plane-relative",)),
-            },
-        ),
-        (
-            "pads_with_zero",
-            {("padded", variant): ("diverges", ("y-pad-value-leak",)) for variant in ("indices", "y-only")},
-        ),
-        (
-            "accepts_everything",
-            {("stride-0", variant): ("diverges", ("accepts-invalid",)) for variant in ("indices", "y-only")},
-        ),
-        (
-            "gives_no_indices",
-            {
-                (case, "indices"): ("diverges", ("missing-output",))
-                for case in ("ordinary", "padded", "neg-inf", "one-column", "empty")
-            },
-        ),
-        (
-            "refuses_everything",
-            {
-                (case, variant): ("refuses", ("refuses-valid",))
-                for case in ("ordinary", "padded", "neg-inf", "one-column")
-                for variant in ("indices", "y-only")
-            },
-        ),
-        (
-            "dies_of_a_signal",
-            {("stride-0", variant): ("crashes", ("crash",)) for variant in ("indices", "y-only")},
-        ),
-        ("hangs", {("one-column", variant): ("times-out", ("timeout",)) for variant in ("indices", "y-only")}),
-        (
-            "y_alone",
-            {(case, "indices"): ("not-expressible", ()) for case in ("ordinary", "padded", "neg-inf", "one-column", "empty")},
-        ),
-        ("talks", {}),
-        ("changes_its_input", {}),
-    ],
-)  # fmt: skip
-def test_a_kernel_that_is_wrong_on_purpose(small, kernel_target, name, expected):
-    assert faults(record(small, kernel_target(name), seconds=6 if name == "hangs" else 20)) == expected
-
-
-def test_outputs_of_another_shape_and_dtype(small, kernel_target):
-    kinds = Counter(kinds for _, kinds in faults(record(small, kernel_target("forgets_its_shape"))).values())
-    assert kinds == {("dtype", "shape"): 5, ("shape",): 5}
-
-
-def test_a_death_costs_one_request_and_no_more(small, kernel_target):
-    run = record(small, kernel_target("dies_of_a_signal"))
-    verdicts = Counter(execution.verdict for execution in run.executions)
-    assert verdicts == {"conforms": 8, "crashes": 2, "undefined": 2}
-    (crash, _) = [execution for execution in run.executions if execution.verdict == "crashes"]
-    assert crash.message == "killed by SIGFPE: about to divide"
 
 
 def many(tmp_path, count):
@@ -111,175 +40,203 @@ def many(tmp_path, count):
     return folder
 
 
-def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, kernel_target):
-    dying = misbehaving("dies")
-    run = record(many(tmp_path, 25), dying, kernel_target("right"))
-    counts = {target: Counter(e.verdict for e in run.executions if e.target == target) for target in run.footer.summary}
-    assert counts[dying] == {"crashes": 20, "error": 5}
-    assert counts[kernel_target("right")] == {"conforms": 25}
-    assert run.footer.exit_code == 3
-    assert "20 deaths in a row" in run.footer.errors[0]
+def kernel(name):
+    return f"python:{KERNELS}:{name}"
 
 
-def test_twenty_deaths_that_are_not_in_a_row_end_nothing(tmp_path):
-    dying = misbehaving("dies_every_other_time")
-    run = record(many(tmp_path, 45), dying)
-    assert run.footer.summary == {dying: {"crashes": 23, "conforms": 22}}
-    assert run.footer.errors == ()
+def faults(executions):
+    """What is wrong, by case and variant, without the corpus's name."""
+    return {
+        (each.case.partition(":")[2], each.variant): (str(each.verdict), *each.kinds)
+        for each in executions
+        if each.verdict not in ("conforms", "undefined")
+    }
+
+
+def both(*fault, cases):
+    return {(case, variant): fault for case in cases.split() for variant in ("indices", "y-only")}
+
+
+def indices(*fault, cases):
+    return {(case, "indices"): fault for case in cases.split()}
+
+
+VALID = "ordinary padded neg-inf one-column"
+WRONG = {
+    "right": {},
+    "keeps_the_seed": {("neg-inf", "indices"): ("diverges", "indices-sentinel", "y-lowest-for-neg-inf"),
+                       ("neg-inf", "y-only"): ("diverges", "y-lowest-for-neg-inf")},
+    "counts_in_the_plane": indices("diverges", "indices-plane-relative", cases="ordinary neg-inf"),
+    "pads_with_zero": both("diverges", "y-pad-value-leak", cases="padded"),
+    "accepts_everything": both("diverges", "accepts-invalid", cases="stride-0"),
+    "gives_no_indices": indices("diverges", "missing-output", cases=f"{VALID} empty"),
+    "refuses_everything": both("refuses", "refuses-valid", cases=VALID),
+    "dies_of_a_signal": both("crashes", "crash", cases="stride-0"),
+    "hangs": both("times-out", "timeout", cases="one-column"),
+    "y_alone": indices("not-expressible", cases=f"{VALID} empty"),
+    "talks": {},
+    "changes_its_input": {},
+    "forgets_its_shape": indices("diverges", "dtype", "shape", cases=f"{VALID} empty")
+                         | {(case, "y-only"): ("diverges", "shape") for case in (*VALID.split(), "empty")},
+    # It cannot be started: the others are executed all the same.
+    "absent": {},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """The record of a run on all of these kernels."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "small.yaml").write_text(SMALL)
+    return record(folder, *map(kernel, WRONG), seconds=6)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_kernel_that_is_wrong_on_purpose(wrong, name):
+    executions = [each for each in wrong.executions if each.target == kernel(name)]
+    assert faults(executions) == WRONG[name]
+    assert len(executions) == (0 if name == "absent" else 12)
+
+
+def test_a_run_of_many_targets_says_what_became_of_each(wrong):
+    assert wrong.footer.exit_code == 3
+    (error,) = wrong.footer.errors
+    assert "no function 'absent'" in error
+    assert wrong.footer.summary[kernel("right")] == {"conforms": 10, "undefined": 2}
+    # A death costs one request and no more.
+    assert wrong.footer.summary[kernel("dies_of_a_signal")] == {"conforms": 8, "crashes": 2, "undefined": 2}
+    crash = next(each for each in wrong.executions if each.verdict == "crashes")
+    assert crash.message == "killed by SIGFPE: about to divide"
+
+
+@pytest.mark.parametrize(("count", "targets", "options"), [
+    (1, [kernel("right")], {}),
+    (CHUNK + 1, [kernel("keeps_the_seed"), kernel("y_alone")], {}),
+    (4 * CHUNK + 1, [kernel("right")], {}),
+    (8, [misbehaving("dies"), kernel("absent")], {}),
+    (CHUNK + 1, [misbehaving("dies")], {"exit_first": True}),
+    # Deaths are counted in the order of the cases over all chunks.
+    pytest.param(2 * CHUNK, [misbehaving("dies"), kernel("right")], {}, marks=pytest.mark.long),
+])  # fmt: skip
+def test_neither_processes_nor_chunks_change_the_record(tmp_path, count, targets, options):
+    folder = many(tmp_path, count)
+    here, elsewhere = (record(folder, *targets, jobs=jobs, **options) for jobs in (1, 2))
+    assert untimed(elsewhere.executions) == untimed(here.executions)
+    assert (elsewhere.footer.summary, elsewhere.footer.errors) == (here.footer.summary, here.footer.errors)
+    if "exit_first" in options:
+        assert len(here.executions) == 1
+    else:
+        assert len(here.executions) == count * sum("absent" not in target for target in targets)
+        assert here.executions[0].case == "x:case-0"
+
+
+@pytest.mark.parametrize(
+    ("count", "name", "summary", "exit_code"),
+    [
+        (25, "dies", {"crashes": 20, "error": 5}, 3),
+        # Not in a row.
+        (45, "dies_every_other_time", {"crashes": 23, "conforms": 22}, 1),
+    ],
+)
+def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, count, name, summary, exit_code):
+    run = record(many(tmp_path, count), misbehaving(name), kernel("right"))
+    assert run.footer.summary == {misbehaving(name): summary, kernel("right"): {"conforms": count}}
+    assert run.footer.exit_code == exit_code
+    assert ("20 deaths in a row" in str(run.footer.errors)) == (exit_code == 3)
 
 
 @pytest.mark.network
-def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, kernel_target):
+def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path):
     # 1.20.1 loads no operator set that has bfloat16.
     (tmp_path / "x.yaml").write_text(
-        "cases:\n  - id: a\n    input: {dtype: bfloat16, shape: [1, 1, 2], fill: 5}\n    attributes: {kernel_shape: [2]}\n"
+        "cases:\n  - id: a\n    input: {dtype: bfloat16, shape: [1, 1, 2], fill: 5}\n"
+        "    attributes: {kernel_shape: [2]}\n"
     )
-    known = entry(["refuses-valid"], ("x:a",), "onnxruntime")
-    run = record(tmp_path, kernel_target("right"), "onnxruntime==1.20.1", known=[known])
+    known = entry(["refuses-valid"], "x:a", "onnxruntime")
+    run = record(tmp_path, kernel("right"), "onnxruntime==1.20.1", known=[known])
     assert run.footer.exit_code == 4
     assert run.footer.summary["onnxruntime==1.20.1"] == {"not-expressible": 2}
     # What was never compared is not repaired either.
     assert [entry.status for entry in run.footer.known] == ["not-executed"]
 
 
-@pytest.mark.parametrize("name", ["right", None, "keeps_the_seed"])
-def test_the_number_of_workers_changes_nothing(tmp_path, kernel_target, name):
-    folder, target = many(tmp_path, 25), kernel_target(name) if name else misbehaving("dies")
-    serial, parallel = (record(folder, target, kernel_target("y_alone"), jobs=jobs) for jobs in (1, 4))
-    assert untimed(serial.executions) == untimed(parallel.executions)
-    assert [execution.case for execution in serial.executions[:4:2]] == ["x:case-0", "x:case-1"]
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_execution_has_the_seconds_of_its_requests(tmp_path, kernel_target, jobs):
+def test_an_execution_has_the_seconds_of_its_requests(tmp_path, jobs):
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - matrix: {s: [1, 4]}\n    id: stride-$s\n    outputs: [Y]\n"
         "    input: {dtype: float32, shape: [1, 1, 4], fill: 1}\n    attributes: {kernel_shape: [1], strides: [$s]}\n"
     )
-    run = record(tmp_path, kernel_target("takes_its_time"), jobs=jobs)
-    seconds = {(each.case, each.variant): each.seconds for each in run.executions}
-    assert seconds["x:stride-1", "y-only"] > 0.05
-    assert seconds["x:stride-4", "y-only"] > 0.35
-    assert all(each == round(each, 3) for each in seconds.values())
+    first, second = (each.seconds for each in record(tmp_path, kernel("takes_its_time"), jobs=jobs).executions)
+    assert first > 0.05
+    assert second > 0.35
+    assert (first, second) == (round(first, 3), round(second, 3))
 
 
-@pytest.mark.network
-@pytest.mark.long
-def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(tmp_path):
-    # 1.23.2 divides by a stride of 0. What was under way when it was given up depends on time; the record must not.
+def test_a_strict_run_counts_what_the_document_allows(tmp_path):
     (tmp_path / "x.yaml").write_text(
-        f"cases:\n  - matrix: {{n: {[*range(14)]}}}\n    id: case-$n\n    input: {{dtype: float32, shape: [1, 1, 4], fill: $n}}\n"
-        "    attributes: {kernel_shape: [2], strides: [0]}\n"
+        "cases:\n  - id: tie\n    input: {dtype: float32, data: [[[7, 7]]]}\n    attributes: {kernel_shape: [2]}\n"
     )
-    serial, parallel = (record(tmp_path, "onnxruntime==1.23.2", jobs=jobs) for jobs in (1, 4))
-    assert untimed(serial.executions) == untimed(parallel.executions)
-    assert Counter(execution.verdict for execution in serial.executions) == {"crashes": 20, "error": 8}
+    codes = [record(tmp_path, kernel("names_the_last_tie"), strict=strict).footer.exit_code for strict in (False, True)]
+    assert codes == [0, 1]
 
 
-def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, kernel_target):
-    run = record(small, kernel_target("absent"), kernel_target("right"))
-    assert run.footer.exit_code == 3
-    assert "no function 'absent'" in run.footer.errors[0]
-    assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
-
-
-def test_nothing_compared(tmp_path, kernel_target):
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    (folder / "x.yaml").write_text(
-        "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 1], fill: 5}\n"
-        "    attributes: {kernel_shape: [2], dilations: [2], pads: [1, 1]}\n"
-    )
-    assert record(folder, kernel_target("right")).footer.exit_code == 4
-
-
-def entry(kinds, cases=("small:neg-inf",), when="python"):
-    expected = ExpectedDivergence("e", TargetSelector.parse(when), cases, frozenset(map(DivergenceKind, kinds)))
+def entry(kinds, case="small:neg-inf", when="python"):
+    expected = ExpectedDivergence("e", TargetSelector.parse(when), (case,), frozenset(map(DivergenceKind, kinds)))
     return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (expected,))
 
 
 SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]
 
 
-def test_a_known_divergence_is_expected(small, kernel_target):
-    run = record(small, kernel_target("keeps_the_seed"), known=[entry(SEED)])
-    assert run.footer.exit_code == 0
-    faults = [execution for execution in run.executions if execution.kinds]
-    assert {(execution.known, execution.status, execution.unexpected) for execution in faults} == {
-        ("e", "expected", False)
-    }
-    assert [known.status for known in run.footer.known] == ["expected"]
+@pytest.mark.parametrize(
+    ("name", "known", "exit_code", "statuses", "entries"),
+    [
+        ("keeps_the_seed", entry(SEED), 0, ["expected", "expected"], ["expected"]),
+        # Each variant is held to the kinds that it can show.
+        ("keeps_the_seed", entry(SEED[1:]), 1, ["new", "expected"], ["expected"]),
+        ("keeps_the_seed", entry(["y-not-in-input"]), 1, ["changed", "changed"], ["stale"]),
+        ("keeps_the_seed", entry([*SEED, "shape"]), 1, ["changed", "changed"], ["stale"]),
+        # What is repaired must be removed.
+        ("right", entry(SEED), 1, [], ["stale"]),
+        ("pads_with_zero", entry(SEED), 1, ["new", "new"], ["stale"]),
+        ("right", entry(SEED, when="onnxruntime"), 0, [], []),
+    ],
+)
+def test_what_is_known_and_what_is_not(small, name, known, exit_code, statuses, entries):
+    run = record(small, kernel(name), known=[known])
+    wrong = [each for each in run.executions if each.kinds]
+    assert [each.status for each in wrong] == statuses
+    assert [each.unexpected for each in wrong] == [status != "expected" for status in statuses]
+    assert ([each.status for each in run.footer.known], run.footer.exit_code) == (entries, exit_code)
+    if entries == ["stale"]:
+        assert "small:neg-inf" in run.footer.known[0].message
+    if statuses == ["new", "expected"]:
+        assert (wrong[0].explained_by, wrong[0].unexplained) == (("e",), ("indices-sentinel",))
 
 
-def test_each_question_is_held_to_the_kinds_it_can_show(small, kernel_target):
-    run = record(small, kernel_target("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
-    statuses = {execution.variant: execution.status for execution in run.executions if execution.kinds}
-    assert statuses == {"indices": "new", "y-only": "expected"}
-    (execution,) = (each for each in run.executions if each.status == "new")
-    assert (execution.explained_by, execution.unexplained) == (("e",), ("indices-sentinel",))
-    assert run.footer.exit_code == 1
-
-
-@pytest.mark.parametrize("kinds", [["y-not-in-input"], [*SEED, "shape"]])
-def test_other_kinds_than_the_known_ones_are_a_change(small, kernel_target, kinds):
-    run = record(small, kernel_target("keeps_the_seed"), known=[entry(kinds)])
-    assert run.footer.exit_code == 1
-    assert {execution.status for execution in run.executions if execution.kinds} == {"changed"}
-    assert [known.status for known in run.footer.known] == ["stale"]
-
-
-def test_a_repaired_divergence_must_be_removed(small, kernel_target):
-    run = record(small, kernel_target("right"), known=[entry(SEED)])
-    assert run.footer.exit_code == 1
-    (known,) = run.footer.known
-    assert (known.status, known.id) == ("stale", "e")
-    assert "small:neg-inf" in known.message
-
-
-def test_a_divergence_of_another_case_is_new(small, kernel_target):
-    run = record(small, kernel_target("pads_with_zero"), known=[entry(SEED)])
-    assert {execution.status for execution in run.executions if execution.kinds} == {"new"}
-
-
-def test_an_entry_about_another_target_does_not_apply_to_this_target(small, kernel_target):
-    run = record(small, kernel_target("right"), known=[entry(SEED, when="onnxruntime")])
-    assert (run.footer.exit_code, run.footer.known) == (0, ())
-
-
-def test_the_first_unexpected_verdict_can_end_the_run(small, kernel_target):
-    run = record(small, kernel_target("keeps_the_seed"), exit_first=True, known=[entry(SEED, ("small:one-column",))])
+def test_the_first_unexpected_verdict_can_end_the_run(small):
+    run = record(small, kernel("keeps_the_seed"), exit_first=True, known=[entry(SEED, "small:one-column")])
     assert run.executions[-1].case == "small:neg-inf"
     assert run.footer.exit_code == 1
     assert [known.status for known in run.footer.known] == ["not-executed"]
 
 
-def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small):
+@pytest.mark.parametrize(
+    ("selected", "is_whole", "complete", "not_complete"),
+    [(6, True, ["small:*", "*:neg-inf"], ["other:*"]), (6, False, ["small:neg-*"], ["*:neg-inf"]),
+     (2, True, ["small:ordinary"], ["small:*"])],
+)  # fmt: skip
+def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small, selected, is_whole, complete, not_complete):
     cases = collect([small]).cases
-    everything = completeness(cases, cases, is_whole=True)
-    assert everything("small:*")
-    assert everything("*:neg-inf")
-    assert not everything("other:*")
-    part = completeness(cases, cases, is_whole=False)
-    assert part("small:neg-*")
-    assert not part("*:neg-inf")
-    selected = completeness(cases, cases[:2], is_whole=True)
-    assert selected("small:ordinary")
-    assert not selected("small:*")
-
-
-def test_strict_counts_what_the_document_allows(tmp_path, kernel_target):
-    (tmp_path / "x.yaml").write_text(
-        "cases:\n  - id: tie\n    input: {dtype: float32, data: [[[7, 7]]]}\n    attributes: {kernel_shape: [2]}\n"
-    )
-    assert record(tmp_path, kernel_target("names_the_last_tie")).footer.exit_code == 0
-    assert record(tmp_path, kernel_target("names_the_last_tie"), strict=True).footer.exit_code == 1
+    is_complete = completeness(cases, cases[:selected], is_whole=is_whole)
+    assert all(map(is_complete, complete))
+    assert not any(map(is_complete, not_complete))
 
 
 GRAPHS = """\
 defaults: {attributes: {kernel_shape: [1, 2]}, input: {dtype: float32, data: [[[[-1, 2, 3, 4]]]]}}
 cases:
   - {id: function-before, title: T, graph: [{op: Relu}, {op: MaxPool}]}
-  - {id: function-behind, title: T, graph: [{op: MaxPool}, {op: Relu}]}
   - {id: moved, title: T, graph: [{op: MaxPool}, {op: Transpose, perm: [0, 1, 3, 2]}]}
   - {id: alone, title: T}
 """
@@ -288,32 +245,13 @@ cases:
 def test_outputs_that_a_graph_lacks_are_missing(tmp_path):
     (tmp_path / "graphs.yaml").write_text(GRAPHS)
     run = record(tmp_path, misbehaving("leaves_out_the_outputs_of_graphs"))
-    names, variants = ("function-before", "function-behind", "moved", "alone"), ("indices", "y-only")
-    missing = {(name, variant): ("diverges", ("missing-output",)) for name in names for variant in variants}
-    assert missing.items() <= faults(run).items()
-    assert set(faults(run).values()) == {("diverges", ("missing-output",))}
+    wrong = faults(run.executions)
+    assert set(wrong.values()) == {("diverges", "missing-output")}
+    assert both("", cases="function-before moved alone").keys() <= wrong.keys()
     assert run.footer.executions == len(run.executions)
 
 
-def test_an_exception_about_a_graph_is_an_error_of_one_execution(tmp_path, monkeypatch):
-    rewrite_kinds = judge.rewrite_kinds
-
-    def stumbles(oracle, outputs, names):
-        if "Indices" in names:
-            raise IndexError("out of range")
-        return rewrite_kinds(oracle, outputs, names)
-
-    monkeypatch.setattr(judge, "rewrite_kinds", stumbles)
-    (tmp_path / "graphs.yaml").write_text(GRAPHS)
-    run = record(tmp_path, misbehaving("leaves_out_the_outputs_of_graphs"))
-    assert run.footer.executions == len(run.executions)
-    errors = [each for each in run.executions if each.verdict == "error"]
-    names = ("function-before", "function-behind", "moved")
-    assert {(each.case.partition(":")[2], each.variant) for each in errors} == {(name, "indices") for name in names}
-    assert all(each.message.startswith("internal error: IndexError: out of range") for each in errors)
-
-
-def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kernel_target, monkeypatch, tmp_path):
+def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, monkeypatch, tmp_path):
     compare = verdicts.compare
 
     def stumbles(oracle, outputs, names):
@@ -322,7 +260,7 @@ def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kern
         return compare(oracle, outputs, names)
 
     monkeypatch.setattr(verdicts, "compare", stumbles)
-    arguments = ("run", small, "-t", kernel_target("right"), "--known", "none", "-o", tmp_path / "record.jsonl")
+    arguments = ("run", small, "-t", kernel("right"), "--known", "none", "-o", tmp_path / "record.jsonl")
     done = cli(*arguments, "-vv")
     assert done.code == 3
     (error,) = [each for each in read(tmp_path / "record.jsonl").executions if each.verdict == "error"]
@@ -334,3 +272,210 @@ def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kern
     # A traceback has paths of this machine: it is recorded on request.
     assert cli(*arguments).code == 3
     assert not any(each.traceback for each in read(tmp_path / "record.jsonl").executions)
+
+
+def test_each_target_of_a_run_has_the_record_of_a_run_of_its_own(small):
+    kernels = map(kernel, ("right", "pads_with_zero", "y_alone", "gives_objects", "absent"))
+    # The name of each of these programs begins that of the next.
+    programs = ("command:no-such-kernel", "command:no-such-kernel --fast", "command:no-such-kernel --fast x")
+    targets = [*kernels, *programs, "onnxruntime"]
+    with contextlib.ExitStack() as stack:
+        recorders = {target: stack.enter_context(Recorder(None)) for target in targets}
+        record(small, *targets, sink=TargetRecorders(recorders).write)
+        for target, recorder in recorders.items():
+            alone, own = record(small, target), recorder.record
+            assert untimed(own.executions) == untimed(alone.executions)
+            assert own.header.targets == alone.header.targets
+            assert own.header.cases_sha256 == alone.header.cases_sha256
+            for name in ("executions", "summary", "known", "errors", "contradicted"):
+                assert getattr(own.footer, name) == getattr(alone.footer, name), (target, name)
+
+
+@pytest.mark.parametrize("name", ["record.jsonl", "record.jsonl.gz"])
+def test_of_a_record_no_more_than_a_part_is_held(tmp_path, name):
+    golden = read(ROOT / "tests/data/golden/record.jsonl")
+    execution = next(iter(golden.executions))
+
+    def peak(count):
+        tracemalloc.start()
+        with Recorder(tmp_path / name) as recorder:
+            recorder.write(golden.header)
+            for number in range(count):
+                recorder.write(msgspec.structs.replace(execution, case=f"x:{number}"))
+        stored = read(tmp_path / name).executions
+        assert len(stored) == sum(1 for _ in stored) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(100)
+    assert peak(22_000) < 1.5 * peak(11_000)
+
+
+def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path):
+    corpus = collect([many(tmp_path, 40)])
+    taken = []
+
+    def cases():
+        for case in corpus.cases:
+            taken.append(case)
+            yield case
+
+    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel("right")),)))) as executor:
+        for number, _ in enumerate(executor.results(cases()), 1):
+            assert len(taken) - number <= CASES_AHEAD
+    assert len(taken) == number == 40
+
+
+RIGHT = kernel("right")
+
+
+@pytest.fixture
+def family(tmp_path):
+    """The file that workers write the numbers of processes to; those that live at the end of the test are killed."""
+    path = tmp_path / "family"
+    path.touch()
+    yield path
+    for pid in pids(path):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def pids(path):
+    return set(map(int, path.read_text().split()))
+
+
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGHUP, 1), (signal.SIGQUIT, 2), (signal.SIGKILL, 1),
+                                              (signal.SIGKILL, 2)])  # fmt: skip
+def test_no_process_outlives_the_tool(begun, tmp_path, family, number, jobs):
+    target = misbehaving("has_a_family")
+    process = begun("run", many(tmp_path, 3), "-t", target, "-j", jobs, "--timeout", "300", FAMILY=str(family))
+    assert eventually(lambda: len(pids(family)) >= 2)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=300)
+    assert all_end(pids(family))
+    assert process.returncode == (130 if number != signal.SIGKILL else -signal.SIGKILL)
+    assert ("interrupted" in err) == (number != signal.SIGKILL)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(("jobs", "again"), [("1", False), ("2", True)])
+def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, kernel_target, tmp_path, jobs, again):
+    arguments = ["run", small, "-t", kernel_target("hangs"), "-j", jobs, "-o", tmp_path / "r.jsonl", "--timeout", "300"]
+    process = begun(*arguments)
+
+    def workers():
+        return children(*children(process.pid))
+
+    assert eventually(lambda: (tmp_path / "r.jsonl").exists() and workers())
+    time.sleep(1)
+    executing = workers()
+    process.send_signal(signal.SIGINT)
+    # Also while Python itself ends.
+    while again and process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert all_end(executing)
+
+
+def test_a_tool_that_ignores_sighup_goes_on(small):
+    shell = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh"]
+    words = ["run", small, "-k", "small:padded", "-t", kernel("takes_its_time")]
+    command = [*shell, sys.executable, "-m", "maxpool_check", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env=environment())
+    assert eventually(lambda: children(process.pid))
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=300)
+    assert process.returncode == 0
+
+
+def test_a_daemon_of_a_worker_ends_with_the_run(cli, tmp_path, family):
+    done = cli("run", many(tmp_path, 3), "-t", misbehaving("leaves_a_daemon"), FAMILY=str(family))
+    assert done.code == 4, done.err  # it gives no outputs
+    assert len(pids(family)) == 1
+    assert all_end(pids(family))
+
+
+def test_a_worker_ends_with_the_process_that_guards_it(family, monkeypatch):
+    monkeypatch.setenv("FAMILY", str(family))
+    worker = Worker(parse(misbehaving("has_a_family")).program, {}, isolated=False)
+    with contextlib.closing(worker):
+        worker.write(b"{}\n")
+        worker.flush()
+        assert eventually(lambda: len(pids(family)) == 2)
+        daemon = {pid for pid in pids(family) if os.getsid(pid) != pid}
+        os.kill(worker.pid, signal.SIGKILL)
+        assert all_end(pids(family) - daemon)
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_nothing_is_imported_from_the_users_folder(tmp_path, module):
+    cases, folder = many(tmp_path, 3), tmp_path / "hostile"
+    folder.mkdir()
+    # What Python itself imports for -m, it takes from there.
+    for name in ("struct", "signal", "json", "worker") if module else (*sys.stdlib_module_names, "numpy", "worker"):
+        (folder / f"{name}.py").write_text(f"raise SystemExit('{name} was imported from the current folder')")
+    program = [sys.executable, "-m", "maxpool_check"] if module else [Path(sys.executable).with_name("maxpool-check")]
+    targets = (
+        ["-t", RIGHT] if module else ["-t", RIGHT, "-t", "onnxruntime", "-t", f"onnxruntime?python={sys.executable}"]
+    )
+    command = [*program, "run", cases, *targets, "-j", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "current folder" not in done.stdout + done.stderr
+
+
+def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_came(tmp_path):
+    before = children(os.getpid())
+
+    def kill(line):
+        if isinstance(line, Execution) and line.case == "x:case-3":
+            for pid in children(os.getpid()) - before:
+                os.kill(pid, signal.SIGKILL)
+
+    run = record(many(tmp_path, 8 * CHUNK), RIGHT, jobs=2, sink=kill)
+    assert run.footer.exit_code == 3
+    assert "the worker processes are gone" in run.footer.errors[0]
+    assert CHUNK <= len(run.executions) == run.footer.executions < 8 * CHUNK
+    assert eventually(lambda: children(os.getpid()) <= before)
+
+
+def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, kernel_target, cluster):
+    folder = many(tmp_path, 8 * CHUNK)
+    workers = [worker.pid for worker in cluster.workers.values()]
+    killed = []
+
+    def kill(line):
+        if isinstance(line, Execution) and line.case == f"x:case-{2 * CHUNK}" and not killed:
+            killed.append(workers[0])
+            os.kill(workers[0], signal.SIGKILL)
+
+    targets = RIGHT, kernel_target("y_alone")
+    here = record(folder, *targets)
+    elsewhere = record(folder, *targets, sink=kill, dask=cluster.scheduler_address)
+    assert killed
+    assert untimed(elsewhere.executions) == untimed(here.executions)
+    assert elsewhere.header.targets == here.header.targets
+    assert (elsewhere.footer.summary, elsewhere.footer.exit_code) == (here.footer.summary, here.footer.exit_code)
+    # No target is kept after the run.
+    assert eventually(lambda: not children(*(worker.pid for worker in cluster.workers.values())))
+
+
+def test_a_cluster_that_cannot_be_used_is_said(cli, small, monkeypatch):
+    monkeypatch.setattr(pool, "CONNECT_SECONDS", 1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    words = ("run", small, "-t", RIGHT, "--dask", address)
+    done = cli(*words)
+    assert (done.code, f"the dask scheduler {address} cannot be reached" in done.err) == (3, True)
+    assert "Traceback" not in done.err
+    done = cli(*words, "-j", "2")
+    assert (done.code, "-j is for this machine" in done.err) == (2, True)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = cli(*words)
+    assert (done.code, "pip install 'maxpool-check[dask]'" in done.err) == (3, True)
+    assert "Traceback" not in done.err

@@ -1,62 +1,55 @@
-"""Isolated environments: real ones, of real releases."""
+"""Isolated environments and the releases to make them of: by uv, from a package index, and by npm."""
 
 import json
-import os
 import platform
+import shutil
 import subprocess
 import sys
-import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from packaging.version import Version
 
-from maxpool_check.targets import environments
+from maxpool_check.targets import environments, npm_environments
+from maxpool_check.targets.cache import NoSuchRelease, NotMade
 from maxpool_check.targets.environments import CannotMake, companions, interpreter
+from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
+from tests.conftest import command
+
+WEB = "onnxruntime-web==1.30.0"
+CLOSED = "http://127.0.0.1:9"
 
 network = pytest.mark.network
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
 
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path))
-    return tmp_path / "environments"
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    return tmp_path / "cache/environments"
 
 
-def versions(python):
-    code = "import json, numpy, onnxruntime; print(json.dumps([onnxruntime.__version__, numpy.__version__]))"
-    return json.loads(subprocess.run([python, "-c", code], capture_output=True, check=True).stdout)
-
-
-@network
-def test_several_threads_create_the_same_environment_once(empty_cache):
-    interpreters, commands = [], []
-
-    def counted(*arguments, run_uv=environments.run_uv, **options):
-        commands.append(" ".join(arguments[:2]))
-        return run_uv(*arguments, **options)
-
-    def create():
-        interpreters.append(interpreter("onnxruntime", "1.23.2"))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(environments, "run_uv", counted)
-        threads = [threading.Thread(target=create) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert len(set(interpreters)) == 1
-    assert len(interpreters) == 3
-    assert [command.split()[-1] for command in commands[1:]] == ["install", "compile"]
-    assert versions(interpreters[0])[0] == "1.23.2"
+@pytest.mark.parametrize("make", [
+    pytest.param(lambda: interpreter("onnxruntime", "1.23.2"), id="uv", marks=network),
+    pytest.param(lambda: npm_environments.environment("onnxruntime-web", "1.18.0", offline=False), id="npm",
+                 marks=[needs_npm, pytest.mark.runtimes]),
+])  # fmt: skip
+def test_several_threads_create_the_same_environment_once(empty_cache, make):
+    with ThreadPoolExecutor(3) as threads:
+        made = [each.result() for each in [threads.submit(make) for _ in range(3)]]
+    assert len(set(made)) == 1
     # Nothing incomplete is left, only the environment and its lock.
     assert len(list(empty_cache.iterdir())) == 2
 
 
 SLOW_SYSCONFIG = """
-import sys, threading, time
-from pathlib import Path
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
 from maxpool_check.targets.environments import run_uv
 
 class Slow:
@@ -65,115 +58,186 @@ class Slow:
             time.sleep(0.3)
 
 sys.meta_path.insert(0, Slow)
-threads = [threading.Thread(target=lambda: print(run_uv("--version").returncode)) for _ in range(3)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+with ThreadPoolExecutor(3) as threads:
+    print([each.returncode for each in threads.map(run_uv, ["--version"] * 3)])
 """
 
 
-def test_the_first_environments_of_a_process_may_be_created_by_several_threads(empty_cache):
-    command = [sys.executable, "-c", SLOW_SYSCONFIG]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert process.stderr == ""
-    # The threads print at the same time: a zero may come before the end of another's line.
-    assert "".join(process.stdout.split()) == "000"
+@pytest.mark.usefixtures("empty_cache")
+def test_the_first_environments_of_a_process_may_be_created_by_several_threads():
+    words = [sys.executable, "-c", SLOW_SYSCONFIG]
+    process = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert (process.stderr, process.stdout) == ("", "[0, 0, 0]\n")
 
 
-@network
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="1.15.1 has no wheel for this Python")
-def test_an_old_release_gets_the_numpy_it_was_built_for(empty_cache):
-    onnxruntime, numpy = versions(interpreter("onnxruntime", "1.15.1"))
-    assert onnxruntime == "1.15.1"
-    assert numpy.startswith("1.")
+def test_what_a_release_needs_is_installed_with_it():
+    for distribution, version, requirements in (
+        ("onnxruntime", "1.18.1", "numpy<2"),
+        ("onnxruntime-openvino", "1.24.1", "numpy"),
+        ("onnxruntime-qnn", "2.3.0", "onnxruntime==1.26.0 numpy"),
+        ("onnxruntime-qnn", "2.7.0", "onnxruntime==1.31.1 numpy"),
+        ("onnxruntime-qnn", "2.8.0", "onnxruntime numpy"),
+        ("onnxruntime-ep-webgpu", "0.4.0", "onnxruntime==1.31.1 numpy"),
+        ("onnxsim", "0.4.36", "numpy onnxruntime"),
+        ("onnxsim", "0.8.1", "numpy"),
+    ):
+        assert companions(distribution, version) == requirements.split()
 
 
-@network
-def test_a_version_that_was_never_released(empty_cache):
-    with pytest.raises(CannotMake, match=r"no release 9\.9\.9 for Python") as error:
-        interpreter("onnxruntime", "9.9.9")
-    assert "Traceback" not in str(error.value)
-    # The next attempt starts from nothing.
-    assert [path.suffix for path in empty_cache.iterdir()] == [".lock"]
-
-
-@pytest.mark.parametrize(
-    ("distribution", "version", "requirements"),
-    [
-        ("onnxruntime", "1.18.1", ["numpy<2"]),
-        ("onnxruntime-openvino", "1.24.1", ["numpy"]),
-        ("onnxruntime-qnn", "2.3.0", ["onnxruntime==1.26.0", "numpy"]),
-        ("onnxruntime-qnn", "2.7.0", ["onnxruntime==1.31.1", "numpy"]),
-        ("onnxruntime-qnn", "2.8.0", ["onnxruntime", "numpy"]),
-        ("onnxruntime-qnn", "1.20.0", ["numpy"]),
-        ("onnxruntime-ep-webgpu", "0.4.0", ["onnxruntime==1.31.1", "numpy"]),
-        ("onnxsim", "0.4.36", ["numpy", "onnxruntime"]),
-        ("onnxsim", "0.8.1", ["numpy"]),
-    ],
-)
-def test_what_a_release_needs_is_installed_with_it(distribution, version, requirements):
-    assert companions(distribution, version) == requirements
-
-
-def test_without_a_network_the_error_says_so(empty_cache, monkeypatch):
-    # A closed port of this machine stands for an index that cannot be reached.
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache / "uv"))
-    with pytest.raises(CannotMake, match="cannot be reached"):
-        interpreter("onnxruntime", "1.23.2")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
-    tmp_path.chmod(0o500)
-    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path))
-    with pytest.raises(CannotMake, match="set MAXPOOL_CHECK_CACHE"):
-        interpreter("onnxruntime", "1.23.2")
-
-
-def test_a_cache_that_is_a_file(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "file"))
-    with pytest.raises(CannotMake, match="set MAXPOOL_CHECK_CACHE"):
-        interpreter("onnxruntime", "1.23.2")
-
-
-def made(folder, name):
-    """An environment in a cache, as far as its Python goes."""
-    (folder / name / "bin").mkdir(parents=True)
-    (folder / name / "bin/python").touch()
-    return folder / name / "bin/python"
-
-
-def name_of(distribution, version):
+def name_of(version):
     python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
-    return f"{distribution}-{version}-{python}-{platform.machine()}"
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the folder of the Python is another one there")
-def test_an_environment_in_a_cache_that_cannot_be_written_is_used(empty_cache):
-    name = name_of("onnx", "1.0")
-    python = made(empty_cache, name)
-    # Whoever may write everywhere cannot open this lock either.
-    (empty_cache / f"{name}.lock").mkdir()
-    assert interpreter("onnx", "1.0") == python
+    return f"onnx-{version}-{python}-{platform.machine()}"
 
 
 def test_the_next_installation_removes_what_a_killed_one_has_left(empty_cache, monkeypatch):
     def fake(*arguments, stdin=None):
         if arguments[0] == "venv":
-            made(Path(arguments[-1]).parent, Path(arguments[-1]).name)
+            (Path(arguments[-1]) / "bin").mkdir(parents=True)
+            (Path(arguments[-1]) / "bin/python").touch()
         return subprocess.CompletedProcess(arguments, 0, "", "")
 
     monkeypatch.setattr(environments, "run_uv", fake)
-    for killed in ("1.0", "2.0"):
-        (empty_cache / f"{name_of('onnx', killed)}.partial" / "lib").mkdir(parents=True)
-        (empty_cache / f"{name_of('onnx', killed)}.lock").touch()
-    busy = empty_cache / f"{name_of('onnx', '3.0')}.partial"
-    busy.mkdir()
-    with FileLock(empty_cache / f"{name_of('onnx', '3.0')}.lock"):
+    for killed in ("1.0", "2.0", "3.0"):
+        (empty_cache / f"{name_of(killed)}.partial").mkdir(parents=True)
+    # One of npm is complete without a Python.
+    complete = empty_cache / "onnxruntime-web-1.30.0-node-x86_64"
+    complete.mkdir()
+    (complete / "package-lock.json").touch()
+    with FileLock(empty_cache / f"{name_of('3.0')}.lock"):
         assert interpreter("onnx", "2.0").exists()
     folders = {path.name for path in empty_cache.iterdir() if path.is_dir()}
-    assert folders == {name_of("onnx", "2.0"), busy.name}
+    assert folders == {name_of("2.0"), f"{name_of('3.0')}.partial", complete.name}
+
+
+VERSIONS = ("1.9.0", "1.9.1", "1.10.0rc1", "1.10.0", "1.10.0.1")
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch, empty_cache):
+    """A folder that serves ``thing``: wheels for every Python, one for Python 2.7, and one release without a wheel."""
+    folder = tmp_path / "simple/thing"
+    folder.mkdir(parents=True)
+    for version, tag in [*((version, "py3") for version in VERSIONS), ("2.0", "py27")]:
+        information = f"thing-{version}.dist-info"
+        with zipfile.ZipFile(folder / f"thing-{version}-{tag}-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: thing\nVersion: {version}\n")
+            wheel.writestr(f"{information}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}-none-any\n")
+            wheel.writestr(f"{information}/RECORD", "")
+    (folder / "thing-3.0.tar.gz").touch()
+    (folder / "index.html").write_text("".join(f'<a href="{file.name}">{file.name}</a>' for file in folder.iterdir()))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return folder.parent.as_uri()
+
+
+@pytest.mark.parametrize(("variable", "pre"), [("UV_DEFAULT_INDEX", True), ("PIP_INDEX_URL", False)])
+def test_releases_with_a_wheel_for_this_python_in_the_order_of_versions(index, monkeypatch, variable, pre):
+    monkeypatch.setenv(variable, index)
+    assert released("thing", pre=pre) == [Version(version) for version in VERSIONS if pre or "rc" not in version]
+    with pytest.raises(NoReleases, match=r"(?s)cannot list the releases of other:.*The package index has no other"):
+        released("other")
+
+
+@pytest.mark.parametrize(("variable", "value", "message"), [
+    ("UV_DEFAULT_INDEX", f"{CLOSED}/simple", "cannot be reached"),
+    ("UV_OFFLINE", "1", r"offline \(UV_OFFLINE\)"),
+    ("MAXPOOL_CHECK_CACHE", "/dev/null", "Not a directory"),
+])  # fmt: skip
+@pytest.mark.usefixtures("index")
+def test_an_index_or_a_cache_that_cannot_be_used(monkeypatch, variable, value, message):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(NoReleases, match=rf"(?s)cannot list the releases of thing:.*{message}"):
+        released("thing")
+    with pytest.raises(CannotMake, match="set MAXPOOL_CHECK_CACHE" if value == "/dev/null" else message):
+        interpreter("thing", "1.23.2")
+
+
+def test_the_ends_of_a_range_are_included_with_all_of_their_releases():
+    names = "1.0.20261020 1.27.0 1.27.0.post1 1.31.0rc1 1.31.0 1.31.1 2026.3.0 2026.3.1 2026.4.1"
+    for low, high, found in (
+        ("1.27.0", "1.31", "1.27.0 1.27.0.post1 1.31.0rc1 1.31.0 1.31.1"),
+        ("1.27.0.post1", "1.31.0", "1.27.0.post1 1.31.0rc1 1.31.0"),
+        (None, "1.27.0", "1.0.20261020 1.27.0 1.27.0.post1"),
+        ("1.31.0rc1", "1.31.0rc1", "1.31.0rc1"),
+        (None, "1.0", "1.0.20261020"),
+        ("2026", "2026.3", "2026.3.0 2026.3.1"),
+    ):
+        ends = [Version(end) if end else None for end in (low, high)]
+        assert [str(version) for version in between(map(Version, names.split()), *ends)] == found.split()
+
+
+def test_the_newest_release_of_each_minor_version_a_date_makes_one():
+    for names, newest in (
+        ("1.26.1 1.27.0 1.27.0.post1 1.28.0", "1.26.1 1.27.0.post1 1.28.0"),
+        ("2025.4.1 2026.4.0 2026.4.1", "2025.4.1 2026.4.1"),
+        ("1.0.20260114 1.0.20261020", "1.0.20260114 1.0.20261020"),
+        ("1.31.0rc1 1.31.0 1.32.0rc1", "1.31.0 1.32.0rc1"),
+        ("1 1.0.1 2", "1.0.1 2"),
+    ):
+        assert [str(version) for version in newest_of_minors(map(Version, names.split()))] == newest.split()
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_version_of_npm_is_one_release_and_not_the_newest_that_begins_so():
+    with pytest.raises(NotMade) as error:
+        npm_environments.environment("onnxruntime-web", "1.20", offline=True)
+    assert error.value.requirements == ("onnxruntime-web@1.20.0",)
+    for version in ("1.20rc1", "v1.20.0", "1!1.20.0", "1.20.0+local", "1.20.0.1"):
+        with pytest.raises(NoSuchRelease, match=r"name one by its numbers, as 1\.20\.1"):
+            npm_environments.environment("onnxruntime-web", version, offline=False)
+
+
+@pytest.mark.parametrize(
+    ("target", "variables", "words"),
+    [
+        pytest.param("onnxruntime-web==1.28.99", {}, ["npm has no release 1.28.99", "1.27.0, 1.29.0"],
+                     marks=[needs_npm, network]),
+        (WEB, {"MAXPOOL_CHECK_OFFLINE": "1"},
+         ["has no environment with onnxruntime-web@1.30.0 for Node.js", f"maxpool-check targets prepare {WEB}"]),
+        (WEB, {"PATH": "npm"}, ["node is not on PATH; install Node.js 18 or later"]),
+        (WEB, {"PATH": "node"}, ["npm is not on PATH; install Node.js 18 or later"]),
+        pytest.param(WEB, {"npm_config_registry": CLOSED}, ["ECONNREFUSED", "npm cannot reach its registry"],
+                     marks=needs_npm),
+    ],
+)  # fmt: skip
+def test_why_no_environment_of_npm_can_be_made_is_said(empty_cache, tmp_path, monkeypatch, target, variables, words):
+    for name in ("npm", "node"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("#!/bin/sh\nexit 0\n")
+        (tmp_path / name / name).chmod(0o755)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(tmp_path / value) if name == "PATH" else value)
+    (described,) = command("targets", "list", "--json", target).json["targets"]
+    assert [word for word in words if word not in described["message"]] == []
+    assert "pip download" not in described["message"]
+    assert "/_logs/" not in described["message"]
+    assert not list(empty_cache.glob("onnxruntime*[!k]"))
+
+
+@needs_npm
+@network
+def test_releases_of_npm_are_those_that_a_target_can_name():
+    versions = [str(version) for version in npm_environments.released("onnxruntime-node")]
+    assert versions == sorted(versions, key=lambda text: [int(part) for part in text.split(".")])
+    assert {"1.18.0", "1.30.0"} <= set(versions)
+    assert "1.22.0.post0" not in versions
+
+
+@needs_npm
+@pytest.mark.runtimes
+def test_a_record_holds_the_digests_of_npm_and_of_the_files(tmp_path):
+    command("run", "corpus:edge/strides.yaml", "-t", WEB, "-q", "-o", tmp_path / "record.jsonl")
+    header = json.loads((tmp_path / "record.jsonl").read_text().partition("\n")[0])
+    (environment,) = header["targets"][0]["environments"]
+    assert environment["implementation"] == "Node.js"
+    (package,) = [each for each in environment["distributions"] if each["name"] == "onnxruntime-web"]
+    assert package["integrity"].startswith("sha512-")
+    assert len(package["libraries"]["dist/ort-wasm-simd-threaded.wasm"]) == 64
+    assert {"onnxruntime-common", "protobufjs"} <= set(package["requires"])
+
+
+def test_the_defects_of_the_native_build_are_listed_for_its_javascript_builds():
+    shown = {each["id"] for each in command("defects", "list", "onnxruntime-web", "--json").json["defects"]}
+    assert {"ORT-SAME-DILATION", "ORTWEB-SHAPE-MERGE"} <= shown
+    assert "ORT-LOWEST-BLOCKED" not in shown

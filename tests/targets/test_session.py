@@ -1,42 +1,64 @@
-"""Requests to a target whose worker is busy, dies, or must not be trusted any more."""
+"""Workers and their sessions: outcomes, and what becomes of those that die, hang, lie or harm the tool."""
 
+import base64
+import contextlib
+import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+import maxpool_check
+from maxpool_check.reference.dtypes import NAMES, NUMPY
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.storage import read
+from maxpool_check.results.variants import Y_ONLY
+from maxpool_check.targets import protocol
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.protocol import Request, parsed
+from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
-from tests.conftest import MISBEHAVING_WORKERS, misbehaving
+from maxpool_check.targets.worker.messages import decode, encode
+from tests.conftest import MISBEHAVING_WORKERS, ROOT, children, eventually, living, misbehaving, run_record, untimed
 
 
 @pytest.fixture
 def session(kernel_target):
-    """The session of a kernel of the tests, or of a program."""
-    sessions = []
+    """The session of a kernel of the tests, or of a target."""
+    with contextlib.ExitStack() as stack:
 
-    def start(name, seconds=60.0):
-        sessions.append(TargetSession(Target(parse(name if ":" in name else kernel_target(name)), seconds)))
-        return sessions[-1]
+        def start(name, seconds=60.0):
+            name = name if ":" in name or name.startswith("onnxruntime") else kernel_target(name)
+            return stack.enter_context(TargetSession(Target(parse(name), seconds)))
 
-    yield start
-    for each in sessions:
-        each.close()
+        yield start
+
+
+def attributes(stride=1, kernel=1):
+    return {
+        "kernel_shape": [kernel, kernel], "strides": [stride, stride], "dilations": [1, 1], "pads": [0, 0, 0, 0],
+        "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0,
+    }  # fmt: skip
 
 
 def request(stride=1, *, size=4, excluded=False):
-    attributes = {
-        "kernel_shape": [1, 1], "strides": [stride, stride], "dilations": [1, 1], "pads": [0, 0, 0, 0],
-        "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0,
-    }  # fmt: skip
-    return Request(np.zeros((1, 1, size, size), np.float32), ("Y",), b"", attributes, excluded=excluded)
+    return Request(np.zeros((1, 1, size, size), np.float32), ("Y",), b"", attributes(stride), excluded=excluded)
+
+
+X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+WHOLE = Request(X, ("Y", "Indices"), b"", attributes(kernel=2))
+COLUMN = Request(X[..., :1], ("Y", "Indices"), b"", attributes())
 
 
 def execute(session, *requests):
@@ -44,23 +66,59 @@ def execute(session, *requests):
     return [session.outcome(number) for number in session.submit(requests)]
 
 
-def process(outcome):
-    assert isinstance(outcome, Returned), outcome
-    return int(outcome.outputs["Y"])
+def returned(outcome):
+    """The outputs as lists; of an outcome of another kind itself."""
+    if not isinstance(outcome, Returned):
+        return outcome
+    return {name: (str(value.dtype), value.tolist()) for name, value in outcome.outputs.items()}
 
 
-def calls(outcomes):
+RIGHT = {"Y": ("float32", [[[[3.0]]]]), "Indices": ("int64", [[[[3]]]])}
+
+
+@pytest.mark.parametrize(("name", "request_", "outcome"), [
+    ("right", WHOLE, RIGHT),
+    ("dies_always", WHOLE, Crashed("exited with status 7", "")),
+    # Words that cannot be written are made so.
+    ("speaks_in_surrogates", WHOLE, RefusedByTarget("ValueError", "\\ud800 is half a character")),
+    ("gives_nothing", request(), {}),
+    ("gives_no_indices", WHOLE, {"Y": RIGHT["Y"]}),
+    ("gives_objects", request(), {"Y": ("object", [[[[None] * 4] * 4]])}),
+    # A mistake in its code is no refusal.
+    ("misspells_a_name", WHOLE, Failed("NameError: name 'attribute' is not defined")),
+    ("gives_three", WHOLE, Failed("ValueError: the function returned 3 values; expected (Y, Indices) or Y")),
+    ("hangs", COLUMN, TimedOut(2)),
+    # A child of theirs holds the pipes open, and sleeps for 600 s.
+    ("forks_and_hangs", WHOLE, TimedOut(2)),
+    ("forks_and_dies", WHOLE, Crashed("exited with status 3", "")),
+])  # fmt: skip
+def test_an_outcome(session, name, request_, outcome):
+    own, before = session(name, 2 if outcome == TimedOut(2) else 60), children(os.getpid())
+    assert own.profile
+    assert returned(execute(own, request_)[0]) == outcome
+    own.close()
+    assert eventually(lambda: children(os.getpid()) <= before)
+
+
+def test_outputs_of_another_provider_are_an_error_and_no_verdict(session):
+    runtime = session("onnxruntime")
+    # It falls back to another provider than the one it was started for.
+    description = msgspec.structs.replace(runtime.profile.description, provider="CUDAExecutionProvider")
+    profile = replace(runtime.profile, description=description)
+    (planned,) = plan(maxpool_check.case(X, kernel_shape=[2, 2]), [Y_ONLY], profile)
+    outcome = planned.result(execute(runtime, *planned.requests), profile).outcome
+    assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")
+
+
+def values(*outcomes):
     return [int(outcome.outputs["Y"]) for outcome in outcomes if isinstance(outcome, Returned)]
 
 
 def test_a_death_costs_the_request_that_was_executed_and_none_behind_it(session):
-    outcomes = execute(
-        session("says_which_process_it_is"), request(), request(7), request(), request(7), request(7), request()
-    )
-    died = Crashed("exited with status 7", "")
-    assert [outcomes[1], outcomes[3], outcomes[4]] == [died] * 3
-    processes = [process(outcomes[number]) for number in (0, 2, 5)]
-    assert len(set(processes)) == 3
+    strides = (1, 7, 1, 7, 7, 1)
+    outcomes = execute(session("says_which_process_it_is"), *map(request, strides))
+    assert [outcomes[number] for number in (1, 3, 4)] == [Crashed("exited with status 7", "")] * 3
+    assert len({*values(*outcomes)}) == 3
 
 
 def test_a_process_that_ran_an_excluded_graph_executes_nothing_else(session):
@@ -68,11 +126,10 @@ def test_a_process_that_ran_an_excluded_graph_executes_nothing_else(session):
         session("says_which_process_it_is"),
         request(), request(excluded=True), request(), request(0, excluded=True), request(),
     )  # fmt: skip
-    assert process(before) == process(trusted)
-    assert process(after) != process(trusted)
+    assert values(before) == values(trusted) != values(after) == values(last)
     # A refusal harms nobody.
     assert refused == RefusedByTarget("ValueError", "a stride of 0")
-    assert process(last) == process(after)
+    assert len(values(before, trusted, after, last)) == 4
 
 
 def test_requests_are_executed_in_the_order_of_submission(session):
@@ -80,30 +137,33 @@ def test_requests_are_executed_in_the_order_of_submission(session):
     counting = session("counts_its_calls")
     first = counting.submit([request(), request(0)])
     second = counting.submit([request(), request()])
-    assert calls(counting.outcome(number) for number in second) == [3, 4]
-    assert calls(counting.outcome(number) for number in first) == [1]
+    assert values(*map(counting.outcome, second)) == [3, 4]
+    assert values(*map(counting.outcome, first)) == [1]
 
 
 def test_a_crash_that_does_not_come_back_alone_says_so(session):
     outcomes = execute(session(misbehaving("dies_later")), request(), request(), request())
     crash = Crashed("exited with status 7 after other requests; executed alone, it does not crash", "")
     assert outcomes == [NotExecuted("no"), crash, crash]
-
-
-def test_a_crash_that_comes_back_alone_is_an_ordinary_crash(session):
     first, second, third = execute(session("counts_its_calls"), request(), request(7), request())
-    assert calls([first]) == [1]
     assert second == Crashed("exited with status 7", "")
-    assert calls([third]) == [1]
+    assert values(first, third) == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["closes_stdin", "closes_stdout"])
-def test_a_pipe_that_a_living_process_closes_is_neither_a_crash_nor_a_time_out(session, name):
-    closing = session(misbehaving(name))
-    assert execute(closing, request()) == [NotExecuted("no")]
-    (outcome,) = execute(closing, request())
-    assert outcome == Failed(f"the worker broke the protocol: it closed its {name.removeprefix('closes_')}")
-    assert execute(closing, request()) == [NotExecuted("no")]
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [("closes_stdin", "it closed its stdin"), ("closes_stdout", "it closed its stdout"),
+     # A message without a request is no outcome of the next one.
+     ("sends_twice", "'id' is 1; expected 2, the id of the request")],
+)  # fmt: skip
+def test_a_living_process_that_breaks_the_protocol_is_neither_a_crash_nor_a_time_out(session, name, mistake):
+    breaking = session(misbehaving(name))
+    assert execute(breaking, request()) == [NotExecuted("no")]
+    (outcome,) = execute(breaking, request())
+    assert isinstance(outcome, Failed)
+    assert outcome.why.startswith(f"the worker broke the protocol: {mistake}")
+    # A new process begins anew.
+    assert execute(breaking, request()) == [NotExecuted("no")]
 
 
 class Interrupted(BaseException):
@@ -133,103 +193,70 @@ PAUSE = """
 import os, signal, time
 time.sleep(0.5)
 os.kill({pid}, signal.SIGSTOP)
-time.sleep({seconds})
+time.sleep(4)
 os.kill({pid}, signal.SIGCONT)
 """
 
 
 def test_while_this_process_is_stopped_no_time_runs_out(session):
     """As when a container is paused: the clock goes on, and nothing could have been returned."""
-    slow = session("takes_its_time", seconds=6.0)
+    slow = session("takes_its_time", seconds=3.0)
     execute(slow, request(1))
-    pid = os.getpid()
-    with subprocess.Popen([sys.executable, "-c", PAUSE.format(pid=pid, seconds=8)]):
+    with subprocess.Popen([sys.executable, "-c", PAUSE.format(pid=os.getpid())]):
         (outcome,) = execute(slow, request(15))
     assert isinstance(outcome, Returned)
 
 
 def test_the_time_of_a_request_begins_with_the_outcome_before_it(session):
-    outcomes = execute(session("takes_its_time", seconds=4.0), *[request(5) for _ in range(10)])
+    outcomes = execute(session("takes_its_time", seconds=2.0), *[request(3) for _ in range(10)])
     assert all(isinstance(outcome, Returned) for outcome in outcomes), outcomes
 
 
-def test_the_seconds_of_a_request_are_its_own_and_not_those_before_it(session):
+def test_the_seconds_of_a_request_are_its_own_however_late_it_is_read(session):
     slow = session("takes_its_time")
     execute(slow, request(1))
     started = time.monotonic()
-    timed = [slow.timed_outcome(number) for number in slow.submit([request(3), request(2), request(1)])]
+    numbers = slow.submit([request(3), request(2), request(1)])
+    timed = [slow.timed_outcome(number) for number in numbers[:2]]
+    time.sleep(1)
+    timed.append(slow.timed_outcome(numbers[2]))
     elapsed = time.monotonic() - started
     assert all(isinstance(outcome, Returned) for outcome, _ in timed)
     seconds = [each for _, each in timed]
     assert seconds[0] >= 0.3
-    # Those of a request that waits for another would be counted twice.
-    assert 0.6 <= sum(seconds) <= elapsed
+    # Those of a request that waits for another would be counted twice, and the last one waited until it was read.
+    assert 0.6 <= sum(seconds) <= elapsed - 0.7
 
 
-def test_the_seconds_of_a_request_end_with_its_outcome_however_late_that_is_read(session):
-    slow = session("takes_its_time")
-    first, second = slow.submit([request(1), request(1)])
-    slow.outcome(first)
-    time.sleep(5)
-    _, seconds = slow.timed_outcome(second)
-    assert 0 < seconds < 5
-
-
-def test_the_seconds_of_a_request_that_ran_out_of_time_are_its_limit(session):
-    slow = session("takes_its_time", seconds=0.5)
-    outcome, seconds = slow.timed_outcome(slow.submit([request(50)])[0])
-    assert outcome == TimedOut(0.5)
-    assert seconds >= 0.5
-
-
-def test_no_time_runs_out_while_nothing_waits(session):
-    slow = session("takes_its_time", seconds=4.0)
+def test_only_while_a_request_waits_its_time_runs_out(session):
+    slow = session("takes_its_time", seconds=1.0)
     (number,) = slow.submit([request(1)])
-    time.sleep(6)
+    time.sleep(2)
     assert isinstance(slow.outcome(number), Returned)
-
-
-def test_a_slow_request_runs_out_of_time_and_the_next_one_does_not(session):
-    first, second = execute(session("takes_its_time", seconds=4.0), request(300), request(1))
-    assert first == TimedOut(4.0)
-    assert isinstance(second, Returned)
+    first, second = slow.submit([request(100), request(1)])
+    outcome, seconds = slow.timed_outcome(first)
+    assert outcome == TimedOut(1.0)
+    assert seconds >= 1
+    assert isinstance(slow.outcome(second), Returned)
 
 
 def test_a_large_request_waits_for_a_worker_that_takes_long_to_start(session, tmp_path):
     path = tmp_path / "slow.py"
-    path.write_text("import time\ntime.sleep(6)\ndef maxpool(X, attributes):\n    return X\n")
-    slow = session(f"python:{path}:maxpool", seconds=4.0)
+    path.write_text("import time\ntime.sleep(3)\ndef maxpool(X, attributes):\n    return X\n")
+    slow = session(f"python:{path}:maxpool", seconds=2.0)
     outcome, seconds = slow.timed_outcome(slow.submit([request(size=256)])[0])
     assert isinstance(outcome, Returned), outcome
     # Those of the start are not counted.
-    assert seconds < 6
+    assert seconds < 3
 
 
 def test_tensors_larger_than_a_pipe_go_in_and_out_together(session):
     """If each side waited for the other to read, nothing would ever be returned."""
-    outcomes = execute(session("right"), *[request(size=512) for _ in range(6)])
-    for outcome in outcomes:
+    for outcome in execute(session("right"), *[request(size=512) for _ in range(6)]):
         assert isinstance(outcome, Returned)
         assert outcome.outputs["Y"].shape == (1, 1, 512, 512)
-
-
-def test_a_large_request_to_a_worker_that_does_not_read_runs_out_of_time(session):
-    deaf = session(misbehaving("deaf"), seconds=3.0)
-    started = time.monotonic()
-    (outcome,) = execute(deaf, request(size=1024))
-    assert outcome == TimedOut(3.0)
-    # It sleeps for 600 s.
-    assert time.monotonic() - started < 300
-
-
-def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
-    talking = session(misbehaving("sends_twice"))
-    assert execute(talking, request()) == [NotExecuted("no")]
-    (outcome,) = execute(talking, request())
-    assert isinstance(outcome, Failed)
-    assert "'id' is 1; expected 2, the id of the request" in outcome.why
-    # A new process begins anew.
-    assert execute(talking, request()) == [NotExecuted("no")]
+    # One that does not read.
+    assert execute(session(misbehaving("deaf"), seconds=1.0), request(size=1024)) == [TimedOut(1.0)]
 
 
 def test_a_worker_that_cannot_be_started_again_fails_all_that_waits(session, tmp_path):
@@ -246,9 +273,287 @@ def test_a_worker_that_cannot_be_started_again_fails_all_that_waits(session, tmp
     assert isinstance(dying.failure, CannotStart)
 
 
-def test_nothing_is_executed_after_the_end(session):
-    ended = session("right")
-    execute(ended, request())
-    ended.end()
-    (outcome,) = execute(ended, request())
-    assert isinstance(outcome, (Failed, Crashed))
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3, 4)])
+def test_a_tensor_comes_back_with_its_dtype_shape_and_bits(name, shape):
+    patterns = np.random.default_rng(0).bytes(int(np.prod(shape)) * NUMPY[name].itemsize)
+    tensor = np.frombuffer(patterns, NUMPY[name]).reshape(shape)
+    received = decode(json.loads(json.dumps(encode(tensor))))
+    assert (received.dtype, received.shape, received.tobytes()) == (tensor.dtype, tensor.shape, patterns)
+    # Kernels may change it.
+    assert received.flags.writeable
+
+
+def test_sent_tensors_are_row_major_and_little_endian():
+    sent = encode(np.array([[1, 2], [3, 4]], ">u2").T)
+    assert (sent["dtype"], sent["shape"]) == ("uint16", [2, 2])
+    assert base64.b64decode(sent["data"]) == bytes([1, 0, 3, 0, 2, 0, 4, 0])
+    # A dtype with a shape has the shape of the message.
+    assert decode({"dtype": "(2,)u2", "shape": [4], "data": sent["data"]}).tolist() == [1, 3, 2, 4]
+
+
+# Sessions of ONNX Runtime that are right once.
+SITE = """\
+from onnxruntime import InferenceSession
+run = InferenceSession.run
+def right_once(session, *more):
+    outputs = run(session, *more)
+    if hasattr(session, "has_run"):
+        open(LOG, "a").write("wrong\\n")
+        DIES
+        return [output - 1 for output in outputs]
+    session.has_run = True
+    return outputs
+InferenceSession.run = right_once
+"""
+
+
+@pytest.mark.parametrize("then", [None, "pass", "import os; os._exit(9)"])
+def test_what_does_not_conform_in_a_reused_session_is_executed_again_in_one_of_its_own(tmp_path, monkeypatch, then):
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    (cases / "same.yaml").write_text(
+        "cases:\n  - matrix: {n: [0, 1, 2, 3]}\n    id: $n\n    attributes: {kernel_shape: [2, 2]}\n"
+        "    input: {dtype: float32, shape: [1, 1, 3, 3], random: {seed: $n, values: distinct}}\n"
+    )
+    usual = run_record(cases, "onnxruntime")
+    if then is not None:
+        (tmp_path / "sitecustomize.py").write_text(
+            SITE.replace("LOG", repr(str(tmp_path / "log"))).replace("DIES", then)
+        )
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    reused = run_record(cases, "onnxruntime?sessions=reused")
+    assert {each.verdict for each in reused.executions} == {"conforms"}
+    assert reused.header.targets[0].session_options["reuse_sessions"] == "1"
+    if then is None:
+        same = (msgspec.structs.replace(each, target="onnxruntime") for each in untimed(reused.executions))
+        assert tuple(same) == untimed(usual.executions)
+    else:
+        assert (tmp_path / "log").read_text().count("wrong") >= 3
+
+
+EXAMPLES = ROOT / "maxpool_check/docs/examples"
+PYTHON = f"command:{sys.executable} {EXAMPLES / 'maxpool.py'}"
+
+
+@pytest.fixture(scope="module")
+def c_kernel(tmp_path_factory):
+    program = tmp_path_factory.mktemp("c") / "maxpool"
+    compiler = shutil.which("cc")
+    assert compiler, "the C example needs a C compiler"
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler, *flags, "-o", program, EXAMPLES / "maxpool.c"], check=True)
+    return f"command:{program}"
+
+
+def test_the_examples_are_right(cli, small, c_kernel):
+    done = cli("run", small, "-t", c_kernel, "-t", PYTHON, "--report", "json")
+    assert done.code == 0, done.out
+    for target in done.json["targets"]:
+        counts = {verdict: count for verdict, count in target["summary"].items() if count}
+        assert counts == {"conforms": 10, "undefined": 2}
+    c, _ = done.json["targets"]
+    assert (c["distribution"], c["version"], c["speaks"]) == ("example-c", "1.0", "attributes")
+    names = ("asymmetric-pads", "dilations", "batches-channels", "strides", "ties-sonnx")
+    paths = [f"corpus:edge/{name}.yaml" for name in names]
+    done = cli("run", *paths, "-t", c_kernel, "-t", PYTHON, "--known", "none", "--report", "json")
+    for target in done.json["targets"]:
+        assert (target["summary"]["diverges"], target["summary"]["conforms"] > 10) == (0, True), done.out
+    # The one in C has all of the operator, on a hundred lines.
+    names = ("edge/auto-pad", "edge/ceil-mode", "edge/storage-order", "edge/size-arithmetic", "refusals/attributes")
+    paths = [f"corpus:{name}.yaml" for name in names]
+    done = cli("run", *paths, "-t", c_kernel, "--known", "none", "--report", "json")
+    assert (done.code, done.json["summary"]["conforms"] > 90) == (0, True), done.out
+    assert len((EXAMPLES / "maxpool.c").read_text().splitlines()) <= 100
+
+
+@pytest.mark.parametrize(("name", "code", "words"), [
+    ("another_protocol", 3, "it speaks version 2 of the protocol"),
+    ("no_protocol", 3, "does not speak the worker's protocol"),
+    ("silent_death", 3, "exited with status 7\\nno library today"),
+    ("poet", 3, "'wants': expected one of attributes | model | openvino-1"),
+    ("no_json", 3, "stderr; its line: nonsense; 'maxpool-check docs kernel'"),
+    ("no_object", 3, "a line is not a JSON object"),
+    ("another_id", 3, "'id' is 99; expected 1, the id of the request"),
+    ("true_id", 3, "'id' is true; expected 1, the id of the request"),
+    ("short_data", 3, "'data' has 3 bytes; float32 of the shape [9] has 36"),
+    ("unknown_dtype", 3, "'outputs.Y.dtype': expected one of float16 | bfloat16"),
+    ("unknown_type", 3, "expected result"),
+    ("no_outputs", 3, "'outputs': expected a map, found a list"),
+    ("no_text", 1, "missing-output"),
+    ("too_deep", 3, "a line is nested too deeply"),
+    ("no_dtype", 3, "found the text '('"),
+    ("negative_shape", 3, "'outputs.Y.shape[0]': expected 0 or more, found the number -1"),
+    ("endless_nothing", 3, "found the text 'object'"),
+    ("providers_by_number", 3, "'providers': expected a list, found the number 5"),
+    ("nested", 3, "session_options is nested more than 8 deep"),
+    ("half_a_line", 3, "it was not ready within 5 s (--timeout): is its first line whole, and flushed?"),
+    ("closes_stdout", 3, "it closed its stdout"),
+    ("deaf", 1, "no result within 5 s"),
+    ("dies", 1, "exited with status 9"),
+    ("stops_its_guard", 4, "no"),
+    ("panics", 1, "panicked: the window is empty\\nxxx"),
+])  # fmt: skip
+def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_executed(
+    cli, small, kernel_target, tmp_path, name, code, words
+):
+    # The folder tells its processes from those of other tests.
+    bad, good = f"{misbehaving(name)} {tmp_path}", kernel_target("right")
+    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "5", "--report", "json")
+    assert done.code == done.json["exit_code"] == code, done.out + done.err
+    assert words in json.dumps([done.json["errors"], done.json["results"]]).replace('\\"', '"'), done.out
+    # Of a backtrace, the frames are not shown.
+    assert not [frame for frame in ("/somewhere/", "<frozen", "tract::pool", "0x7f01") if frame in done.out]
+    summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
+    assert summaries[good]["conforms"] == 2
+    assert sum(summaries.get(bad, {}).values()) in (0, 2)
+    assert eventually(lambda: not [p for p, _, _ in living() if f"{name}\0{tmp_path}" in command_of(p)])
+
+
+def command_of(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode()
+    except OSError:
+        return ""
+
+
+def test_an_endless_line_is_cut_and_a_flood_waits_for_its_reader(monkeypatch, tmp_path):
+    monkeypatch.setattr(protocol, "MOST_BYTES", 2**16)
+    worker = Worker([sys.executable, str(MISBEHAVING_WORKERS), "endless"], {}, isolated=False)
+    with contextlib.closing(worker), pytest.raises(CannotStart, match="a line of more than 65536 bytes"):
+        _ = worker.description
+    monkeypatch.setenv("COUNT", str(tmp_path / "count"))
+    worker = Worker([sys.executable, str(MISBEHAVING_WORKERS), "floods"], {}, isolated=False)
+    with contextlib.closing(worker):
+        assert worker.description["type"] == "ready"
+        count = tmp_path / "count"
+        assert not eventually(lambda: count.exists() and int(count.read_text() or 0) > 1000, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [(b"\xff\xfe{\x00}\x00\n", r"not UTF-8 \(byte 0xff at position 0\); expected a JSON object"),
+     ('{"type": "caf\xe9"}\n'.encode("latin-1"), r"not UTF-8 \(byte 0xe9 at position 13\)"),
+     (b"\x00\x01\x90\n", r"not UTF-8 \(byte 0x90 at position 2\)"),
+     ('{"type": "ready"}'.encode("utf-16-be"), "not JSON")],
+)  # fmt: skip
+def test_what_is_not_utf_8_is_called_so_and_no_other_encoding_is_guessed(line, message):
+    with pytest.raises(ValueError, match=f"^a line is {message}"):
+        parsed(line)
+    assert parsed(b'\xef\xbb\xbf{"type": "ready"}\n') == {"type": "ready"}
+
+
+def test_memory_is_limited(cli, small, tmp_path):
+    script = tmp_path / "greedy.py"
+    script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
+    target = f"python:{script}:greedy"
+    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--report", "json", MAXPOOL_CHECK_MEMORY="2000")
+    assert {result["verdict"] for result in done.json["results"]} <= {"refuses", "crashes"}
+    assert "Memory" in done.out
+
+
+def test_of_a_long_message_the_beginning_and_its_length_are_kept(small):
+    for execution in run_record(small, misbehaving("talkative")).executions:
+        assert len(execution.message) < 10_000, execution.message[:100]
+        assert "... (10000000 characters)" in execution.message
+        assert "... (1000000 characters)" in execution.message
+
+
+def test_what_a_worker_writes_to_stderr_does_not_fill_the_disk():
+    with TargetSession(Target(parse(misbehaving("noisy")), seconds=60)) as session:
+        (number,) = session.submit([Request(np.zeros((1, 1, 2), np.float32), ("Y",), b"", {})])
+        outcome = session.outcome(number)
+        files = [file.stat() for file in Path("/proc/self/fd").iterdir() if file.exists()]
+    assert isinstance(outcome, Crashed)
+    assert outcome.stderr.startswith("it begins here\nxxx")
+    assert outcome.stderr.endswith("xxx\nit ends here")
+    assert sum(file.st_size for file in files if not file.st_nlink) < 2**20
+
+
+UNABLE = {"type": "unable", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    "field",
+    ['"spatial": [1e999]', '"session_options": {"a": NaN}', '"session_options": [[null, 1]]', '"specs": ["\\ud800"]',
+     '"session_options": {"a": "\\ud800"}', '"session_options": {"\\udfff": 1}', r'"version": "\u009b\u202e##[x"'],
+)  # fmt: skip
+def test_a_description_that_no_report_can_hold(cli, small, tmp_path, field):
+    report, record = tmp_path / "r.json", tmp_path / "record.jsonl"
+    target = f"{misbehaving('replies')} {shlex.quote(json.dumps(UNABLE))} {shlex.quote(f', {field}')}"
+    done = cli("run", small, "-k", "ordinary", "-t", target, "--report", f"json={report}", "-o", record)
+    assert "internal error" not in done.err
+    assert done.code in (1, 3, 4)
+    json.loads(report.read_text(), parse_constant=pytest.fail)
+    text = cli("report", record, "--report", "json").out + record.read_text()
+    assert "##[" not in text
+    assert record.read_text().isascii()
+    if "version" in field:
+        assert json.loads(record.read_text().splitlines()[0])["targets"][0]["version"] == "\x9b\u202e##[x"
+
+
+GRID = """\
+cases:
+  - id: $dtype-$kernel-$stride
+    matrix: {dtype: [float32, float64], kernel: [1, 2, 3], stride: [1, 2, 3, 4]}
+    input: {dtype: $dtype, shape: [1, 1, 6, 6], random: {seed: $kernel, values: distinct}}
+    attributes: {kernel_shape: [$kernel, $kernel], strides: [$stride, $stride]}
+"""
+
+
+@pytest.fixture
+def executions(tmp_path, cli):
+    """The exit code of a run, and its executions that are executed."""
+    (tmp_path / "cases.yaml").write_text(GRID)
+
+    def run(target):
+        done = cli("run", tmp_path, "-t", target, "-o", tmp_path / "record.jsonl", "-q", cwd=tmp_path)
+        stored = read(tmp_path / "record.jsonl").executions
+        return done.code, [each for each in stored if each.verdict is not Verdict.NOT_EXPRESSIBLE]
+
+    return run
+
+
+def test_most_outputs_are_matched_and_some_compared_in_full(executions, kernel_target):
+    code, executed = executions("onnxruntime")
+    in_full = [each for each in executed if not each.matched]
+    assert code == 0
+    assert {each.verdict for each in executed} == {Verdict.CONFORMS}
+    assert 0 < len(in_full) < len(executed) / 5
+    # By case, target and version, so that it is the same each time.
+    again = executions("onnxruntime")[1]
+    assert [(each.case, each.matched) for each in again] == [(each.case, each.matched) for each in executed]
+    # Those of the user's own kernels always.
+    code, executed = executions(kernel_target("right"))
+    assert code == 0
+    assert not any(each.matched for each in executed)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "verdict"), [("says_match", 3, "error"), ("hashes_other_bytes", 1, "diverges")]
+)
+def test_a_worker_that_lies_is_noticed(executions, tmp_path, name, code, verdict):
+    # Of the same name in each run, by which cases are compared in full.
+    python = tmp_path / name
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/lying_workers.py" {name} "$@"\n')
+    python.chmod(0o755)
+    exit_code, executed = executions(f"onnxruntime?python=./{name}")
+    wrong = [each for each in executed if each.verdict is not Verdict.CONFORMS]
+    assert (exit_code, {each.verdict for each in wrong}) == (code, {verdict})
+    if name == "says_match":
+        assert all("the worker broke the protocol" in each.message for each in wrong)
+    else:
+        assert wrong == [each for each in executed if not each.matched]
+
+
+def test_where_there_is_a_transcript_all_outputs_are_in_it(cli, tmp_path):
+    path = tmp_path / "transcript.jsonl"
+    words = ("run", "corpus:sonnx/float.yaml", "-k", "float-example-1", "-o")
+    cli(*words, tmp_path / "record.jsonl", "--transcript", path)
+    messages = [json.loads(json.loads(line)["line"]) for line in path.read_text().splitlines()]
+    results = [message for message in messages if message.get("type") == "result"]
+    assert all(isinstance(tensor["data"], str) for each in results for tensor in each["outputs"].values())
+    assert len(results) > 2
+    executed = list(read(tmp_path / "record.jsonl").executions)
+    assert executed
+    assert not any(each.matched for each in executed)
