@@ -77,8 +77,6 @@ ONCE = {
     "closes_stdin": (lambda: os.close(0), time.time),
     "closes_stdout": (time.time, lambda: os.close(1)),
     "dies_later": (time.time, lambda: time.sleep(0.3) or sys.exit(7)),
-    # The process that guards it.
-    "stops_its_guard": (lambda: os.kill(os.getppid(), signal.SIGSTOP), time.time),
 }
 """What some do before and after the only message that they send."""
 
@@ -116,6 +114,14 @@ def sends_twice():
     ready()
     for line in sys.stdin:
         print((json.dumps({"id": json.loads(line)["id"], **UNABLE}) + "\n") * 2, end="", flush=True)
+
+
+def stops_its_guard():
+    """Stops the process that guards it, and refuses every request."""
+    ready()
+    for line in sys.stdin:
+        os.kill(os.getppid(), signal.SIGSTOP)
+        send(id=json.loads(line)["id"], type="refusal", status="FAIL", message="no")
 
 
 def deaf():
