@@ -10,7 +10,7 @@ from maxpool_check.corpus.features import bins
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
-from tests.conftest import CASES, shipped
+from tests.conftest import CASES
 from tests.generating import documents, graphs
 from tests.generating.space import space, values
 
@@ -39,21 +39,6 @@ def test_the_cases_of_a_document_are_those_of_the_tool_and_cover_every_pair(name
     missing = [pair for pair in every if pair not in seen]
     assert [pair for pair in missing if allowed.possible(dict(pair))] == []
     assert len(missing) < len(seen)
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_nothing_that_the_corpus_has_is_called_impossible(name):
-    cases, allowed = {}, space(name)
-    for case in shipped().cases:
-        # Graphs have other factors, and generated cases at most three axes.
-        if case.spec != name or not case.context.is_alone or case.X.ndim > 5:
-            continue
-        if not isinstance(case.resolved, Pooling):
-            assert bins(case) == {}
-        elif not evaluate(case.resolved.layout.to_core(case.X.tensor()), case.resolved).empty.any():
-            described = {factor: bin_ for factor, bin_ in bins(case).items() if factor in allowed.factors}
-            cases.update((pair, case.id) for pair in combinations(described.items(), 2))
-    assert [(case, pair) for pair, case in cases.items() if not allowed.possible(dict(pair))] == []
 
 
 def row_of(case):

