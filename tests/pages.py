@@ -1,13 +1,9 @@
 """The pages of the documentation as tests read them: their blocks of code in order, and how to run each as a reader does.
 
-What is written in a page, in HTML comments in front of a block:
-
-- ``<!-- given: NAME... -->``: the reader has these files (``GIVEN``).
-- ``<!-- not run: REASON -->``: no test can run the block that follows; ``test_docs`` counts them.
-- ``<!-- needs: PROGRAM -->``: it is left out where the program is not installed.
-
-A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output. All blocks
-of a page are run in one folder, in order.
+What is written in HTML comments in front of a block: ``given: NAME...``, files that the reader has (``GIVEN``); ``not run:
+REASON``, no test can run it, and ``test_docs`` counts them; ``needs: PROGRAM``, it is left out where that is not installed.
+A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output.
+All blocks of a page are run in one folder, in order.
 """
 
 import os
@@ -36,15 +32,13 @@ _BLOCK = re.compile(
 )
 _COMMENT = re.compile(r"<!-- (?P<name>given|not run|needs): (?P<value>[^>]+) -->")
 _SHELL = re.compile(r"[|<>&;$*`]")
-_JUDGING = {
-    "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "protocol", "repro",
-}  # fmt: skip
+_JUDGING = ("run", "gate", "model", "fuzz", "explain", "defects", "history", "bisect", "repro")
 """The commands that exit with 1 for what they find."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, a program that it ``needs``."""
+    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, a program it ``needs``."""
 
     page: str
     language: str
@@ -73,17 +67,8 @@ def blocks(name):
     found = []
     for match in _BLOCK.finditer(PAGES[name].read_text()):
         said = {each["name"]: each["value"] for each in _COMMENT.finditer(match["comments"])}
-        found.append(
-            Block(
-                name,
-                match["language"],
-                match["file"],
-                match["text"],
-                tuple(said.get("given", "").split()),
-                said.get("not run", ""),
-                said.get("needs", ""),
-            )
-        )
+        given, not_run, needs = (said.get(each, "") for each in ("given", "not run", "needs"))
+        found.append(Block(name, match["language"], match["file"], match["text"], tuple(given.split()), not_run, needs))
     return found
 
 
@@ -112,16 +97,14 @@ def _inputs(folder):
 
 
 def _test_of_another_suite(folder):
-    shapes = {"X": (1, 1, 2, 2), "Y": (1, 1, 1, 1)}
-    values = {"X": np.arange(4, dtype=np.float32), "Y": np.array([3], np.float32)}
-    X, Y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items())
+    values = {"X": np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), "Y": np.array([[[[3]]]], np.float32)}
+    X, Y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, each.shape) for name, each in values.items())
     graph = helper.make_graph([helper.make_node("MaxPool", ["X"], ["Y"], kernel_shape=[2, 2])], "pool", [X], [Y])
-    test = folder / "imported-models/test_pool"
-    (test / "test_data_set_0").mkdir(parents=True)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), test / "model.onnx")
+    data = folder / "imported-models/test_pool/test_data_set_0"
+    data.mkdir(parents=True)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), data.parent / "model.onnx")
     for name, path in (("X", "input_0.pb"), ("Y", "output_0.pb")):
-        tensor = numpy_helper.from_array(values[name].reshape(shapes[name]), name)
-        (test / "test_data_set_0" / path).write_bytes(tensor.SerializeToString())
+        (data / path).write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
 
 
 def _checkout(folder):
