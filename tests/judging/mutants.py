@@ -1,11 +1,10 @@
-"""Our own judging, wrong on purpose: each mutant replaces one public function of it by a wrong one.
+"""Our own judging, wrong on purpose: each mutant replaces one public function of it, and its name says how it is wrong.
 
-``python -m tests.judging.mutants FILE`` runs the tests of the judging once as they are and once for each mutant, and writes
-the first failure of each as JSON. Each mutant makes a wrong function of the right one: ``compare`` compares outputs with an
-Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds what a known defect expects.
+``python -m tests.judging.mutants FILE`` runs the tests of the judging as they are and for each mutant, and writes the
+first failure of each as JSON. ``compare`` compares outputs with an Oracle, ``judge`` makes verdicts of outcomes,
+``same_values`` says where two Y agree, ``known`` finds what a known defect expects.
 """
 
-import functools
 import json
 import os
 import sys
@@ -17,18 +16,17 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-HERE = Path(__file__).parent
-TESTS = [str(HERE / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
-"""The quick ones first, and no more than notice every mutant. Those that draw many examples notice as well, but take longer."""
+TESTS = [str(Path(__file__).parent / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
+"""The quick ones first, and no more than notice every mutant: those that draw many examples take longer."""
 
 MUTANTS = {}
 
 
-def mutant(target):
+def mutant(target, name=None):
     """Register a function that makes a wrong one of the right one."""
 
     def register(make):
-        MUTANTS[make.__name__] = (target, make)
+        MUTANTS[name or make.__name__] = (target, make)
         return make
 
     return register
@@ -37,67 +35,57 @@ def mutant(target):
 def changing(change):
     """Register a compare that gets other outputs: ``change(name, value, right, oracle)`` gives each of them."""
 
+    @mutant("compare", change.__name__)
     def make(compare):
         def compared(oracle, outputs, names):
-            right = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
             # In the document's layout, as the outputs are.
-            right = {name: oracle.pooling.layout.from_core(value) for name, value in right.items()}
+            right = oracle.outputs
             seen = {name: change(name, value, right[name], oracle) for name, value in outputs.items()}
             return compare(oracle, seen, names)
 
         return compared
 
-    MUTANTS[change.__name__] = ("compare", functools.update_wrapper(make, change))
     return change
 
 
-def excusing(*names):
-    """Register a compare to which cells of the named outputs seem right where ``excused(value, right, oracle)`` says so.
+def excusing(mutant_name, names, excused):
+    """Register a compare to which cells of some outputs seem right where ``excused(value, right, oracle)`` says so.
 
     An output that cannot be compared with the right one cell by cell is left as it is.
     """
 
-    def register(excused):
-        @functools.wraps(excused)
-        def change(name, value, right, oracle):
-            if name not in names or value.shape != right.shape or value.dtype != right.dtype:
-                return value
-            with np.errstate(all="ignore"):
-                return np.where(excused(value, right, oracle), right, value).astype(value.dtype)
+    def change(name, value, right, oracle):
+        if name not in names or value.shape != right.shape or value.dtype != right.dtype:
+            return value
+        with np.errstate(all="ignore"):
+            return np.where(excused(value, right, oracle), right, value).astype(value.dtype)
 
-        changing(change)
-        return excused
-
-    return register
+    change.__name__ = mutant_name
+    changing(change)
 
 
-@mutant("same_values")
-def nan_equals_anything(same_values):
-    """Takes NaN for equal to any value."""
-    return lambda self, a, b: same_values(self, a, b) | (a != a) | (b != b)
-
-
-@mutant("same_values")
-def minus_zero_equals_zero(same_values):
-    """Takes -0 for +0 whatever the policy."""
-    return lambda self, a, b: same_values(self, a, b) | ((a == 0) & (b == 0))
-
-
-@mutant("compare")
-def indices_are_not_read(compare):
-    """Looks at Y alone."""
-    return lambda oracle, outputs, names: compare(oracle, outputs, ("Y",))
-
-
-@excusing("Y")
-def y_is_not_read(value, right, oracle):
-    """Looks at Indices alone."""
-    return True
+mutant("same_values", "nan_equals_anything")(
+    lambda same_values: lambda self, a, b: same_values(self, a, b) | (a != a) | (b != b)
+)
+mutant("same_values", "minus_zero_equals_zero")(
+    lambda same_values: lambda self, a, b: same_values(self, a, b) | ((a == 0) & (b == 0))
+)
+mutant("compare", "indices_are_not_read")(
+    lambda compare: lambda oracle, outputs, names: compare(oracle, outputs, ("Y",))
+)
+mutant("compare", "missing_outputs_are_ignored")(
+    lambda compare: lambda oracle, outputs, names: compare(oracle, outputs, tuple(n for n in names if n in outputs))
+)
+mutant("judge", "variants_are_judged_alone")(
+    lambda judge: lambda oracle, outcomes: {name: judge(oracle, {name: each})[name] for name, each in outcomes.items()}
+)
+mutant("known", "windows_are_not_looked_at")(
+    lambda known: lambda self, execution: known(self, structs.replace(execution, windows={}))
+)
 
 
 @changing
 def shapes_are_broadcast(name, value, right, oracle):
-    """Accepts an output that can be broadcast to the right shape."""
     try:
         return np.broadcast_to(value, right.shape)
     except ValueError:
@@ -106,7 +94,6 @@ def shapes_are_broadcast(name, value, right, oracle):
 
 @changing
 def types_of_one_size_are_equal(name, value, right, oracle):
-    """Reads the bits, and not what they are of."""
     same_size = value.dtype.itemsize == right.dtype.itemsize and not value.dtype.hasobject
     return value.view(right.dtype) if same_size and value.ndim else value
 
@@ -124,155 +111,101 @@ def shapes_are_cut(name, value, right, oracle):
 
 @changing
 def the_dtype_is_ignored(name, value, right, oracle):
-    """Converts an output to the right dtype."""
     with np.errstate(all="ignore"):
         return value.astype(right.dtype)
 
 
-@excusing("Y", "Indices")
-def the_first_cells_only(value, right, oracle):
-    """Compares the first plane of each output."""
+def is_in_a_later_plane(value, right, oracle):
     later = np.zeros(value.shape, bool)
     if oracle.pooling.layout.value == "channels-first":
         later.reshape(-1, max(1, int(np.prod(value.shape[2:]))))[1:] = True
     return later
 
 
-@excusing("Y", "Indices")
-def not_the_last_cell(value, right, oracle):
-    """Compares all cells but the last, unless it is the only one."""
+def is_the_last_of_several(value, right, oracle):
     return (np.arange(value.size) == max(1, value.size - 1)).reshape(value.shape)
 
 
-@excusing("Y", "Indices")
-def empty_windows_excuse_everything(value, right, oracle):
-    """Takes all outputs for right if any window is empty."""
-    return oracle.pooled.empty.any()
-
-
-@excusing("Y")
-def near_is_equal(value, right, oracle):
-    """Allows a relative difference of a millionth."""
+def is_near(value, right, oracle):
     return np.isclose(value.astype(np.float64), right.astype(np.float64), 1e-6, 0)
 
 
-@excusing("Y")
-def lowest_is_minus_infinity(value, right, oracle):
-    """Takes the lowest finite value for -inf."""
+def is_low_for_minus_infinity(value, right, oracle):
     numbers, due = value.astype(np.float64), right.astype(np.float64)
     return (due == -np.inf) & (numbers < -6e4) & np.isfinite(numbers)
 
 
-@excusing("Indices")
-def negative_indices_are_ignored(value, right, oracle):
-    """Takes a negative index for a missing one."""
-    return value < 0
+excusing("y_is_not_read", ("Y",), lambda value, right, oracle: True)
+excusing("the_first_cells_only", ("Y", "Indices"), is_in_a_later_plane)
+excusing("not_the_last_cell", ("Y", "Indices"), is_the_last_of_several)
+excusing("empty_windows_excuse_everything", ("Y", "Indices"), lambda value, right, oracle: oracle.pooled.empty.any())
+excusing("near_is_equal", ("Y",), is_near)
+excusing("lowest_is_minus_infinity", ("Y",), is_low_for_minus_infinity)
+excusing("negative_indices_are_ignored", ("Indices",), lambda value, right, oracle: value < 0)
 
 
-@mutant("compare")
-def missing_outputs_are_ignored(compare):
-    """Compares the outputs that are there, and nothing else."""
-    return lambda oracle, outputs, names: compare(oracle, outputs, tuple(name for name in names if name in outputs))
+def interpreting(name, point, interpretation):
+    """Register a compare with this interpretation of a point, whatever the policy."""
+
+    @mutant("compare", name)
+    def make(compare):
+        def compared(oracle, outputs, names):
+            policies = oracle.pooling.policies
+            changed = replace(policies, **{point: type(getattr(policies, point))(interpretation)})
+            return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=changed)), outputs, names)
+
+        return compared
 
 
-def interpreting(compare, point, interpretation):
-    """A compare with this interpretation of a point, whatever the policy."""
-
-    def compared(oracle, outputs, names):
-        policies = oracle.pooling.policies
-        changed = replace(policies, **{point: type(getattr(policies, point))(interpretation)})
-        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=changed)), outputs, names)
-
-    return compared
+interpreting("any_of_equal_maxima_always", "tie", "any")
+interpreting("any_interpretation_of_nan_always", "nan", "unspecified")
 
 
-@mutant("compare")
-def any_of_equal_maxima_always(compare):
-    """Accepts any of several equal maxima whatever the policy."""
-    return interpreting(compare, "tie", "any")
-
-
-@mutant("compare")
-def any_interpretation_of_nan_always(compare):
-    """Accepts every interpretation of NaN whatever the policy."""
-    return interpreting(compare, "nan", "unspecified")
-
-
-def conforming(name, doc, fits):
+def conforming(name, fits):
     """Register a judge that takes an outcome for right where ``fits(oracle, verdict)``."""
 
+    @mutant("judge", name)
     def make(judge):
         def judged(oracle, outcomes):
-            judgements = judge(oracle, outcomes)
             return {
                 variant: replace(judgement, verdict=type(judgement.verdict)("conforms"), kinds=())
                 if fits(oracle, judgement.verdict.value)
                 else judgement
-                for variant, judgement in judgements.items()
+                for variant, judgement in judge(oracle, outcomes).items()
             }
 
         return judged
 
-    make.__doc__ = doc
-    MUTANTS[name] = ("judge", make)
 
-
-for name, verdict_taken, doc in (
-    ("a_refusal_conforms", "refuses", "Counts the refusal of what the document allows as right."),
-    ("a_crash_conforms", "crashes", "Counts a death as a refusal."),
-    ("a_time_out_conforms", "times-out", "Counts silence as a refusal."),
-    ("an_error_conforms", "error", "Counts a failed execution as right."),
-    ("not_executed_conforms", "not-expressible", "Counts what was not executed as right."),
-    ("undefined_conforms", "undefined", "Counts what no document defines as right."),
-):
-    conforming(name, doc, lambda oracle, verdict, taken=verdict_taken: verdict == taken)
+conforming("a_refusal_conforms", lambda oracle, verdict: verdict == "refuses")
+conforming("a_crash_conforms", lambda oracle, verdict: verdict == "crashes")
+conforming("a_time_out_conforms", lambda oracle, verdict: verdict == "times-out")
+conforming("an_error_conforms", lambda oracle, verdict: verdict == "error")
+conforming("not_executed_conforms", lambda oracle, verdict: verdict == "not-expressible")
+conforming("undefined_conforms", lambda oracle, verdict: verdict == "undefined")
 conforming(
     "outputs_of_excluded_graphs_conform",
-    "Counts outputs of a graph that the document excludes as right.",
     lambda oracle, verdict: verdict == "diverges" and not hasattr(oracle, "pooling"),
 )
 
 
-@mutant("judge")
-def variants_are_judged_alone(judge):
-    """Never compares two executions with each other."""
+def expecting(name, entries):
+    """Register a ledger that takes the first of ``entries(ledger, execution)`` for what is expected if nothing is."""
 
-    def judged(oracle, outcomes):
-        return {variant: judge(oracle, {variant: outcome})[variant] for variant, outcome in outcomes.items()}
+    @mutant("known", name)
+    def make(known):
+        def wrong(self, execution):
+            others = entries(self, execution)
+            explanation = known(self, execution)
+            return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
 
-    return judged
-
-
-@mutant("known")
-def known_in_any_kinds(known):
-    """Lets an entry expect whatever kinds a case shows."""
-
-    def wrong(self, execution):
-        others = [entry for entry in self.entries if entry.binds(execution.case)]
-        explanation = known(self, execution)
-        return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
-
-    return wrong
+        return wrong
 
 
-@mutant("known")
-def expired_entries_are_known(known):
-    """Forgets the date of an entry."""
-
-    def wrong(self, execution):
-        late = [entry for entry in self.entries if entry.expects(execution, self.version)]
-        explanation = known(self, execution)
-        return explanation if explanation.expected or not late else replace(explanation, expected=late[0])
-
-
-@mutant("known")
-def windows_are_not_looked_at(known):
-    """Lets an entry explain wrong cells in any window."""
-
-    def wrong(self, execution):
-        return known(self, structs.replace(execution, windows={}))
-
-    return wrong
+expecting("known_in_any_kinds", lambda self, execution: [e for e in self.entries if e.binds(execution.case)])
+expecting(
+    "expired_entries_are_known", lambda self, execution: [e for e in self.entries if e.expects(execution, self.version)]
+)
 
 
 @mutant("known")
@@ -288,27 +221,16 @@ def outputs_are_not_looked_at(known):
     return wrong
 
 
-def targets():
-    """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
+def apply(name):
+    """Replace the right function by the wrong one, wherever it has been imported."""
     from maxpool_check.judging import comparison, judge
     from maxpool_check.judging.ledger import Ledger
 
-    holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
-    return {
-        "compare": (holder, "compare"),
-        "judge": (judge, "judge"),
-        "same_values": (comparison.Oracle, "same_values"),
-        "known": (Ledger, "known"),
-    }
-
-
-def apply(name):
-    """Replace the right function by the wrong one, wherever it has been imported."""
-    target, make = MUTANTS[name]
-    holder, attribute = targets()[target]
-    right = getattr(holder, attribute)
+    attribute, make = MUTANTS[name]
+    holders = {"compare": comparison, "judge": judge, "same_values": comparison.Oracle, "known": Ledger}
+    right = getattr(holders[attribute], attribute)
     wrong = make(right)
-    setattr(holder, attribute, wrong)
+    setattr(holders[attribute], attribute, wrong)
     for module in [module for key, module in sys.modules.items() if key.startswith(("maxpool_check", "tests"))]:
         if getattr(module, attribute, None) is right:
             setattr(module, attribute, wrong)
@@ -317,13 +239,11 @@ def apply(name):
 class Forks:
     """A pytest plugin: runs the collected tests in a forked child for each mutant, up to the first that fails.
 
-    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``. The tests that
-    were quick without a mutant come first.
+    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``.
     """
 
     def __init__(self):
-        self.failures = {}
-        self.failure, self.seconds = None, {}
+        self.failures, self.failure = {}, None
 
     def pytest_configure(self):
         # After pytest has prepared its plugins, one of which this is.
@@ -334,7 +254,6 @@ class Forks:
         settings.load_profile("mutants")
 
     def pytest_runtest_logreport(self, report):
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
         if report.failed and self.failure is None:
             self.failure = {"test": report.nodeid, "error": str(report.longrepr)}
 
@@ -351,10 +270,8 @@ class Forks:
             os.close(writer)
             with os.fdopen(reader) as pipe:
                 died = {"test": "", "error": "the process died"}
-                self.failures[name], seconds = json.loads(pipe.read() or json.dumps([died, {}]))
+                self.failures[name] = json.loads(pipe.read() or json.dumps(died))
             os.waitpid(process, 0)
-            if not name:
-                session.items.sort(key=lambda item: seconds.get(item.nodeid, 0))
         return True
 
     def in_child(self, session, name, writer):
@@ -369,17 +286,12 @@ class Forks:
         except BaseException:
             self.failure = {"test": "", "error": traceback.format_exc()}
         with os.fdopen(writer, "w") as pipe:
-            json.dump([self.failure, self.seconds], pipe)
+            json.dump(self.failure, pipe)
         os._exit(0)
 
 
-def main(path):
-    """Write the first failure of each mutant as JSON. The exit code is pytest's."""
+if __name__ == "__main__":
     forks = Forks()
     code = pytest.main([*TESTS, "-p", "no:cacheprovider", "--tb=line"], plugins=[forks])
-    Path(path).write_text(json.dumps(forks.failures))
-    return code
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    Path(sys.argv[1]).write_text(json.dumps(forks.failures))
+    sys.exit(code)

@@ -1,11 +1,15 @@
 """Whatever the outputs, the judge has one kind for every wrong cell, and none for a right one."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
+from maxpool_check.evidence.kills import kernel_profile
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.kinds import DivergenceKind
@@ -14,12 +18,9 @@ from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.numbering import NUMBERINGS
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.targets.name import parse
 from maxpool_check.targets.requests import plan
-from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.worker.messages import DTYPES
 from tests.conftest import shipped
 
@@ -75,12 +76,10 @@ def test_every_wrong_cell_has_one_kind_and_no_right_one_has_any(drawn):
 
 
 def profile(indices):
-    """A target that takes any attributes, and counts Indices as it says."""
-    description = TargetDescription(
-        name="any", distribution="any", version="0", provider="CPU", providers=(), session_options={}, python="-",
-        numpy="-", newest_opset=None, speaks="attributes", indices=indices,
-    )  # fmt: skip
-    return TargetProfile(parse("python:any.py:any"), description, settings=tuple(each.name for each in VARIATIONS))
+    """A target that takes any attributes and has every setting, and counts Indices as it says."""
+    kernel = kernel_profile()
+    description = structs.replace(kernel.description, indices=indices)
+    return replace(kernel, description=description, settings=tuple(each.name for each in VARIATIONS))
 
 
 def array(data, *shapes):

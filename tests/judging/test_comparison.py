@@ -31,32 +31,29 @@ def kinds_of(*wrongs):
 @pytest.mark.parametrize(
     ("oracle", "output", "at", "value", "kind"),
     [
-        *((oracle_for(np.full((1, 1, 2, 2), -INF, NUMPY[name])), "Y", (0, 0, 0, 0), lowest(NUMPY[name]), "y-lowest-for-neg-inf")
-          for name in ("float16", "bfloat16", "float32", "float64")),
+        *((oracle_for(np.full((1, 1, 2), -INF, dtype)), "Y", (0, 0, 0), lowest(dtype), "y-lowest-for-neg-inf")
+          for dtype in map(NUMPY.get, ("float16", "bfloat16", "float32", "float64"))),
         (oracle_for(X2), "Y", (0, 1, 0, 0), 3, "y-from-outside-window"),
         # The lowest finite value is only that kind where -inf is expected.
         (oracle_for(X2), "Y", (0, 0, 0, 0), lowest(X2.dtype), "y-not-in-input"),
         # One bit is enough.
         (oracle_for(X2), "Y", (0, 0, 0, 0), np.nextafter(X2[0, 0, 1, 1], np.float32(INF)), "y-not-in-input"),
-        (oracle_for(X2), "Y", (0, 0, 0, 0), NAN, "y-nan-introduced"),
         (oracle_for(NAN_AND_1), "Y", (0, 0, 0), NAN, "y-nan-introduced"),
         (oracle_for(NAN_AND_1, PROPAGATES), "Y", (0, 0, 0), 1.0, "y-nan-dropped"),
         # What no interpretation gives is not blamed on NaN.
         (oracle_for(NAN_AND_1), "Y", (0, 0, 0), 7.0, "y-not-in-input"),
-        (oracle_for(ZEROS), "Y", (0, 0, 0), 0.0, "y-signed-zero"),
         # A zero that is not in the window is wrong whatever the policy.
         (oracle_for(np.full((1, 1, 2), -0.0), OPEN), "Y", (0, 0, 0), 0.0, "y-signed-zero"),
         (oracle_for(np.full((1, 1, 2), 0.0), OPEN), "Y", (0, 0, 0), -0.0, "y-signed-zero"),
         (oracle_for(X2), "Indices", (0, 0, 0, 0), -1, "indices-sentinel"),
         (oracle_for(X2), "Indices", (0, 0, 0, 0), 24, "indices-out-of-range"),
-        # The next column, the row below, the same place in the other channel, a cell that dilation skips, another batch.
+        # The next column, the same place in the other channel, a cell that dilation skips, another batch.
         (oracle_for(X2), "Indices", (0, 0, 0, 0), 2, "indices-outside-window"),
-        (oracle_for(X2), "Indices", (0, 0, 0, 0), 9, "indices-outside-window"),
         (oracle_for(X2), "Indices", (0, 0, 0, 0), 17, "indices-outside-window"),
         (oracle_for(np.arange(5.0).reshape(1, 1, 5), dilations=[2]), "Indices", (0, 0, 0), 1, "indices-outside-window"),
         (oracle_for(X2.reshape(2, 1, 3, 4)), "Indices", (1, 0, 0, 0), 5, "indices-outside-window"),
         (oracle_for(X2), "Indices", (0, 0, 0, 0), 4, "indices-in-window-not-maximum"),
-        # The second plane begins at 12, and 12 - 4 - 1 = 7 is the number of a kept seed, where a scan could have kept one.
+        # The second plane begins at 12, and 12 - 4 - 1 = 7 is the number of a kept seed, where a scan could keep one.
         (oracle_for(X2), "Indices", (0, 1, 0, 0), 7, "indices-outside-window"),
         (oracle_for(np.full_like(X2, lowest(X2.dtype))), "Indices", (0, 1, 0, 0), 7, "indices-sentinel"),
         (oracle_for(np.array([[[-INF, NAN]]])), "Indices", (0, 0, 0), 1, "indices-at-nan"),
@@ -79,10 +76,8 @@ PAYLOAD = np.array([0x7FF8000000000123], np.uint64).view(np.float64)[0]
     [
         # The payload of a NaN does not count, which one is chosen does by the stricter interpretations.
         ([NAN, NAN], PROPAGATES, PAYLOAD, 0, []),
-        ([NAN, NAN], override(OPEN, {"nan": "propagates-first"}), NAN, 0, []),
         ([NAN, NAN], override(OPEN, {"nan": "propagates-first"}), NAN, 1, ["indices-at-nan"]),
         ([NAN, NAN], override(OPEN, {"nan": "propagates-last"}), NAN, 0, ["indices-at-nan"]),
-        ([NAN, NAN], override(OPEN, {"nan": "propagates-last"}), NAN, 1, []),
         # A NaN that counts as -inf is no cell that equals it.
         ([-INF, NAN], override(OPEN, {"nan": "as-neg-inf"}), -INF, 0, []),
         ([-INF, NAN], override(OPEN, {"nan": "as-neg-inf"}), -INF, 1, ["indices-at-nan"]),
@@ -91,14 +86,11 @@ PAYLOAD = np.array([0x7FF8000000000123], np.uint64).view(np.float64)[0]
         ([7.0, 7.0], OPEN, 7.0, 1, []),
         # Where NaN is open, the index must go with the value.
         ([NAN, 3.0, NAN], OPEN, 3.0, 1, []),
-        ([NAN, 3.0, NAN], OPEN, NAN, 0, []),
         ([NAN, 3.0, NAN], OPEN, NAN, 2, []),
         ([NAN, 3.0, NAN], OPEN, 3.0, 0, ["indices-disagrees-with-y"]),
         ([NAN, 3.0, NAN], OPEN, NAN, 1, ["indices-disagrees-with-y"]),
         # A value that no interpretation gives is one mistake; an index that some interpretation gives is not another.
-        ([NAN, 3.0, NAN], OPEN, -INF, 0, ["y-not-in-input"]),
         ([NAN, 3.0, NAN], OPEN, -INF, 5, ["y-not-in-input", "indices-out-of-range"]),
-        ([NAN, NAN], OPEN, NAN, 0, []),
         ([NAN, NAN], OPEN, -INF, 0, []),
         ([NAN, NAN], OPEN, 0.0, 0, ["y-not-in-input"]),
     ],
@@ -128,7 +120,6 @@ def test_empty_windows_are_not_judged_and_the_others_are():
         (lambda o: {**o, "Y": o["Y"].view(np.int32)}, [("Y", "dtype")]),
         (lambda o: {**o, "Indices": o["Indices"].view(np.uint64)}, [("Indices", "dtype")]),
         (lambda o: {**o, "Y": o["Y"][..., :1]}, [("Y", "shape")]),
-        (lambda o: {**o, "Y": o["Y"][0]}, [("Y", "shape")]),
         (lambda o: {"Y": o["Y"]}, [("Indices", "missing-output")]),
         (lambda o: {}, [("Y", "missing-output"), ("Indices", "missing-output")]),
     ],
@@ -139,23 +130,7 @@ def test_outputs_that_are_wrong_as_a_whole(change, mistakes):
     assert [(wrong.output, wrong.kind.value) for wrong in compared.wrong] == mistakes
 
 
-def test_the_other_size_of_valid_with_ceil_is_information():
-    X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
-    attributes = {"strides": [2, 2], "ceil_mode": 1, "auto_pad": "VALID"}
-    oracle, honours = (
-        oracle_for(X, policies, **attributes) for policies in (OPEN, override(OPEN, {"valid_ceil": "honours"}))
-    )
-    assert oracle.shape == (1, 1, 2, 2)
-    printed = {"Y": np.array([[[[4]]]], np.float32), "Indices": np.array([[[[4]]]])}
-    compared = compare(oracle, printed, BOTH)
-    assert (compared.wrong, set(kinds_of(*compared.information))) == ((), {"ceil-floor-exchanged"})
-    assert set(kinds_of(*compare(honours, printed, BOTH).wrong)) == {"shape"}
-    printed["Y"][:] = 3
-    # Wrong in the terms of the size it has, not for having it.
-    assert set(kinds_of(*compare(oracle, printed, BOTH).wrong)) == {"y-in-window-not-maximum"}
-
-
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([[0, 0, 0, 0], [1, 0, 0, 1]]), st.integers(0, 1))
 def test_any_single_change_of_an_output_is_detected(seed, pads, storage_order):
     random = np.random.default_rng(seed)

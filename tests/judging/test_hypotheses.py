@@ -1,12 +1,26 @@
-"""Mistakes in the whole result: made with other attributes, and found by the comparison."""
+"""Mistakes in the whole result, made with other attributes; the formulas of wrong shapes; the cause that is named."""
 
+import math
+import re
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from maxpool_check.corpus.collection import collect
+from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.judging.comparison import compare
+from maxpool_check.judging.naming import Observations, contradictions, named_causes
+from maxpool_check.results.details import Cause
+from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.variants import Y_ONLY
+from maxpool_check.running.case_run import executions, judged_case
 from maxpool_check.specifications.specification import Refused
+from maxpool_check.targets.plans import VariantResult
+from tests.conftest import CASES, run_record
 from tests.judging.oracles import BOTH, oracle_for, outputs_of
 
 
@@ -111,12 +125,101 @@ def test_mistakes(X, attributes, wrong, causes):
     assert [(cause.kind.value, cause.output) for cause in compared.causes] == causes
 
 
-def test_a_document_that_drops_the_last_window_and_one_that_leaves_it_open():
-    X = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
-    attributes = {"strides": [3], "pads": [1, 1], "ceil_mode": 1}
-    keeps, drops = (oracle_for(X, spec=spec, **attributes) for spec in ("onnx-12", "onnx-22"))
-    assert keeps.shape != drops.shape
-    assert set(compare(drops, outputs_of(keeps), BOTH).kinds) == {"ceil-clip-exchanged"}
-    # Before version 22 both are interpretations of the text.
-    compared = compare(keeps, outputs_of(drops), BOTH)
-    assert (compared.wrong, compared.interpretations["ceil_clip"]) == ((), ("drops",))
+CLIPPED = " less the window that would begin in the end padding"
+
+
+def value(formula):
+    names = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
+    return eval(formula.replace(CLIPPED, " - 1"), {"__builtins__": {}}, names)
+
+
+LAST_WINDOW = "ceil-mode:last-window-dropped-float32"
+FLOORED = "floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1)"
+DROPPED = f"ceil((3 + 0 + 1 - 1*(2 - 1) - 1)/3 + 1){CLIPPED}"
+DILATED, IGNORED = (f"ceil((7 + 0 + 0 - {dilation}*(2 - 1) - 1)/2 + 1)" for dilation in (3, 1))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "case", "formula", "mistake", "instead"),
+    [
+        ("sizes:ceils_always", "ceil-mode:off", FLOORED, "ceil-floor-exchanged", "ceil"),
+        ("sizes:never_drops_the_last_window", LAST_WINDOW, DROPPED, "ceil-clip-exchanged", "ceil"),
+        # Another number than the rounding is shown in a formula of its own.
+        ("dilations:ignored", "ceil-mode:dilation", DILATED, "dilation-ignored", IGNORED),
+        # Several mistakes explain the outputs: none is named.
+        ("sizes:ceils_always", "auto-pad:valid", "floor((3 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1)", "", ""),
+    ],
+)
+def test_formulas_give_the_sizes_beside_them(kernel, case, formula, mistake, instead):
+    record = run_record(CASES / "edge" / f"{case.partition(':')[0]}.yaml", kernel_named(kernel).target)
+    (shapes,) = [each.shapes for each in record.executions if each.case == f"edge/{case}" and each.variant == "indices"]
+    assert shapes["Y"] == shapes["Indices"]
+    assert [(axis.formula, axis.mistake, axis.instead) for axis in shapes["Y"].axes] == [(formula, mistake, instead)]
+    for execution in record.executions:
+        assert bool(execution.shapes) == ("has the shape" in execution.message), execution.case
+        for axis in (axis for wrong in execution.shapes.values() for axis in wrong.axes):
+            assert value(axis.formula) == axis.expected, axis
+            whole = axis.instead if "(" in axis.instead else re.sub(r"^\w+", axis.instead, axis.formula, count=1)
+            if axis.instead == "ceil":
+                whole = whole.removesuffix(CLIPPED)
+            assert not axis.mistake or value(whole) == axis.got, axis
+
+
+def diverging(*kinds, wrong_cells=9):
+    causes = tuple(Cause(kind=kind, output="Y", cells=9) for kind in kinds)
+    return Execution(
+        target="t", case="c", variant="y-only", verdict=Verdict.DIVERGES, title="", spec="onnx-22", case_sha256="",
+        origin="", causes=causes, counts={"y-from-outside-window": wrong_cells},
+    )  # fmt: skip
+
+
+def names(executions, contradicted):
+    return [[cause.kind for cause in causes] for causes in named_causes(executions, contradicted)]
+
+
+TWO_CAUSES, SHIFTED = diverging("pads-ignored", "windows-shifted"), diverging("windows-shifted")
+FEW = diverging("pads-ignored", wrong_cells=2)
+FIRST_AXIS = diverging("dilation-of-first-axis")
+SHAPE = msgspec.structs.replace(
+    diverging(), causes=(Cause(kind="dilation-of-first-axis", output=None, cells=0),), counts=None
+)
+
+
+@pytest.mark.parametrize(
+    ("executions", "contradicted", "expected"),
+    [
+        # The mistake that explains most is named, and a contradicted one never is.
+        ([TWO_CAUSES], {}, [["pads-ignored", "windows-shifted"]]),
+        ([TWO_CAUSES, SHIFTED], {}, [["windows-shifted"]] * 2),
+        ([TWO_CAUSES, SHIFTED], {"windows-shifted": {"": "other"}}, [["pads-ignored"], []]),
+        # A few wrong cells are no proof, nor is a shape alone, which contradicts nothing.
+        ([FEW] * 5, {}, [[]] * 5),
+        ([SHAPE], {}, [[]]),
+        ([SHAPE, FIRST_AXIS], {}, [["dilation-of-first-axis"]] * 2),
+    ],
+)
+def test_the_mistake_that_is_named(executions, contradicted, expected):
+    assert names(executions, contradicted) == expected
+
+
+def test_what_contradicts_a_mistake_has_the_dtype_that_enters_maxpool(tmp_path):
+    (tmp_path / "casts.yaml").write_text("""\
+defaults:
+  attributes: {kernel_shape: [2, 2], dilations: [2, 2]}
+  graph: [{op: Cast, to: float16}, {op: MaxPool}]
+cases:
+  - {id: wrong, input: {dtype: float32, shape: [1, 1, 3, 4], arange: {}}}
+  - {id: right, input: {dtype: float32, shape: [1, 1, 3, 4], arange: {start: 1}}}
+""")
+    wrong, right = collect([tmp_path]).cases
+    observations, lines = Observations(), []
+    for number, (case, values) in enumerate(((wrong, [[5, 6, 7], [9, 10, 11]]), (right, [[11, 12]]))):
+        outcome = VariantResult(Returned({"Y": np.array([[values]], np.float16)}))
+        lines += executions(judged_case(case, "t", case.oracle(), {Y_ONLY: outcome}))
+        observations.add(number, lines[-1])
+    assert [line.verdict for line in lines] == ["diverges", "conforms"]
+    assert names(lines[:1], {}) == [["dilation-ignored"]]
+    ids, oracles = (wrong.id, right.id), (wrong.oracle(), right.oracle())
+    contradicted = contradictions({"": observations}, ids.__getitem__, oracles.__getitem__)[""]
+    assert contradicted["dilation-ignored"] == {"float16": "casts:right"}
+    assert names(lines[:1], contradicted) == [[]]

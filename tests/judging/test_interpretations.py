@@ -1,15 +1,13 @@
-"""Which interpretations of open points agree with some outputs."""
-
-from dataclasses import replace
+"""Which interpretations of open points agree with some outputs, and outputs in other layouts and numberings."""
 
 import numpy as np
 import pytest
 
-from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference import definition
-from maxpool_check.reference.numbering import Numbering
-from tests.judging.oracles import BOTH, OPEN, oracle_for
+from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.judge import judge
+from maxpool_check.results.outcomes import RefusedByTarget
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
+from tests.judging.oracles import BOTH, OPEN, graph_oracle, oracle_for
 
 NAN, INF = np.nan, np.inf
 FAMILY = np.array([[[NAN, 3, 2, 0.5], [3, NAN, 2, 0.5], [3, 2, NAN, 0.5], [3, 2, 0.5, NAN]]], np.float32)
@@ -30,6 +28,9 @@ ZEROS = np.array([[[-0.0, 0.0, -0.0]]])
         (TWO_NANS, [-INF], None, {"nan": ("as-neg-inf",)}),
         (TWO_NANS, [NAN], None, {"nan": ("ignored", "propagates", "first-sticks")}),
         # Which of equal maxima is chosen shows in Indices alone.
+        (TIES, [5], [1], {"tie": ("first",)}),
+        (TIES, [5], [8], {"tie": ("last",)}),
+        (TIES, [5], [3], {"tie": ("column-first",)}),
         (TIES, [5], [4], {"tie": ("mixed",)}),
         (ONES, [1], [0], {"tie": ("first", "column-first")}),
         (ONES, [1], None, {}),
@@ -38,7 +39,6 @@ ZEROS = np.array([[[-0.0, 0.0, -0.0]]])
         (ZEROS, [-0.0], None, {"zero_sign": ("first", "last", "negative")}),
         # Points that a case does not touch are left out.
         (np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), [3], [3], {}),
-        (np.zeros((1, 1, 2, 2), np.uint8), [0], None, {}),
     ],
 )
 def test_the_interpretations_that_agree_with_outputs(X, Y, Indices, expected):
@@ -72,28 +72,84 @@ def test_which_bits_a_nan_has(X, patterns, names):
     assert compare(oracle, {"Y": Y}, ("Y",)).interpretations.get("nan_bits") == names
 
 
-RULES = {"first": min, "last": max, "column-first": lambda cells: min(cells, key=lambda cell: cell[::-1])}
+LAST = np.random.default_rng(5).permutation(72).astype(np.float32).reshape(2, 3, 4, 3)
 
 
-@pytest.mark.parametrize("axis", [0, 3])
-@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 0, 0, 1]], ids=str)
-def test_the_rule_for_ties_is_that_of_every_window(pads, axis):
-    # From the last axis on several cells of a window have the same number.
-    numbering = Numbering(axis=axis)
-    for pattern in range(0, 2**9, 5):
-        X = (pattern >> np.arange(9) & 1).astype(np.float32).reshape(1, 1, 3, 3)
-        pooling = oracle_for(X, OPEN, pads=pads).pooling
-        oracle = Oracle(X, replace(pooling, numbering=numbering))
-        choices = {name: np.zeros(oracle.shape, np.int64) for name in RULES}
-        tied = np.zeros(oracle.shape, bool)
-        for at in np.ndindex(oracle.shape):
-            window = definition.cells(at, pooling.geometry)
-            maxima = [cell for cell in window if X[cell] == max(X[other] for other in window)]
-            tied[at] = len(maxima) > 1
-            for name, rule in RULES.items():
-                choices[name][at] = np.ravel_multi_index(rule(maxima), X.shape)
-        numbers = {name: numbering.number(cells, X.shape) for name, cells in choices.items()}
-        for Indices in numbers.values():
-            fits = tuple(name for name, expected in numbers.items() if (expected == Indices)[tied].all())
-            actual = compare(oracle, {"Y": oracle.pooled.Y, "Indices": Indices}, BOTH).interpretations
-            assert actual == ({"tie": fits} if tied.any() else {}), (X, Indices)
+def nhwc(X=LAST, **attributes):
+    return graph_oracle(X, "ort-nhwc-11", **{"kernel_shape": [2] * (X.ndim - 2), **attributes})
+
+
+def openvino(X=LAST, kernel=2, pad=0, **attributes):
+    axes = X.ndim - 2
+    lists = {"kernel": [kernel] * axes, "strides": [1] * axes, "pads_begin": [pad] * axes, "pads_end": [0] * axes}
+    return graph_oracle(X, "openvino-8", **lists, **attributes)
+
+
+NHWC = nhwc()
+RELU = nhwc(LAST - 40, activation="Relu")
+NAN_AND_INF = openvino(np.array([[[-np.inf, np.nan]]], np.float32))
+CHANNELS_FIRST = {name: np.moveaxis(value, -1, 1) for name, value in NHWC.outputs.items()}
+
+
+@pytest.mark.parametrize(
+    ("oracle", "outputs", "kinds", "interpretations"),
+    [
+        (NHWC, NHWC.alternatives[0].outputs, set(), {"nhwc_index_base": ("NCHW-flat",)}),
+        (NHWC, NHWC.alternatives[1].outputs, set(), {"nhwc_index_base": ("NHWC-flat",)}),
+        # Y alone shows no base.
+        (NHWC, {"Y": NHWC.outputs["Y"]}, set(), {}),
+        (NHWC, CHANNELS_FIRST, {"shape"}, {}),
+        # An activation is part of the output, and may give either zero.
+        (RELU, RELU.outputs, set(), {"nhwc_index_base": ("NCHW-flat",)}),
+        (RELU, {"Y": np.where(RELU.outputs["Y"] == 0, np.float32(-0.0), RELU.outputs["Y"])}, set(), {}),
+        (openvino(index_element_type="i32"), openvino().outputs, {"dtype"}, {}),
+        (RELU, {"Y": nhwc(LAST - 40).outputs["Y"]}, {"y-not-in-input"}, {}),
+        # The whole number where a part is required.
+        (openvino(axis=2), openvino(axis=0).outputs, {"indices-modulo-axis"}, {}),
+        # A NaN ties with -inf where the document leaves it open.
+        (NAN_AND_INF, {"Y": np.full((1, 1, 1), -np.inf, np.float32), "Indices": np.array([[[1]]])}, set(), None),
+    ],
+)
+def test_outputs(oracle, outputs, kinds, interpretations):
+    compared = compare(oracle, outputs, tuple(outputs))
+    assert {kind.value for kind in compared.kinds} == kinds
+    assert interpretations in (None, compared.interpretations)
+
+
+XMOS = graph_oracle(
+    np.arange(-64, 64, dtype=np.int8).reshape(4, 4, 8), "xmos-maxpool2d",
+    Y_h=2, Y_w=1, K_h=2, K_w=2, W_r0=0, W_c0=1, W_vert=2, W_hori=1,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("oracle", "outputs", "output", "at", "value", "expected"),
+    [
+        (NHWC, NHWC.outputs, "Y", (1, 0, 2, 1), -1, {
+            "got": "-1.0", "expected": str(LAST[1, 0:2, 2:4, 1].max()), "window": ((0, 1), (2, 3)),
+        }),
+        (NHWC, NHWC.alternatives[1].outputs, "Indices", (0, 0, 0, 0), np.ravel_multi_index((0, 2, 3, 2), LAST.shape), {
+            "got_cell": (0, 2, 3, 2), "kind": "indices-outside-window",
+        }),
+        # An image without a batch.
+        (XMOS, {"Y": XMOS.outputs["Y"]}, "Y", (1, 0, 3), -100, {"window": ((2, 3), (1, 2))}),
+        # An index of several possible rows refers to no cell.
+        (openvino(axis=3), openvino(axis=3).outputs, "Indices", (0, 0, 0, 0), 2, {"got_cell": None}),
+    ],
+)  # fmt: skip
+def test_a_wrong_cell_is_shown_in_the_layout_of_the_document(oracle, outputs, output, at, value, expected):
+    outputs = {name: tensor.copy() for name, tensor in outputs.items()}
+    assert compare(oracle, outputs, tuple(outputs)).wrong == ()
+    outputs[output][at] = value
+    compared = compare(oracle, outputs, tuple(outputs))
+    (cell,) = [cell for cell in wrong_cells(compared.oracle, compared.wrong, outputs) if cell.output == output]
+    assert (cell.at, {name: getattr(cell, name) for name in expected}) == (at, expected)
+
+
+def test_a_document_with_a_domain_is_executed_there_too():
+    domain = "com.ms.internal.nhwc"
+    indices, y_only = (variant_named(f"{name}-in-domain") for name in ("indices", "y-only"))
+    assert variants_of(BOTH, domain) == (WITH_INDICES, Y_ONLY, indices, y_only)
+    assert variants_of(("Y",), domain) == (Y_ONLY, y_only)
+    refused = judge(NHWC, {y_only: RefusedByTarget("FAIL", "no such operator")})[y_only]
+    assert (refused.verdict.value, refused.limit) == ("refuses", True)

@@ -11,13 +11,10 @@ from tests.judging.mutants import MUTANTS
 
 def test_every_wrong_judge_is_noticed_and_the_correct_one_is_not(tmp_path):
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.judging.mutants", str(tmp_path / "failures.json")],
-        capture_output=True, text=True, cwd=ROOT, check=False, env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
+    words = [sys.executable, "-m", "tests.judging.mutants", tmp_path / "failures.json"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": path})
     failures = json.loads((tmp_path / "failures.json").read_text())
     assert failures.keys() == {"", *MUTANTS}, done.stdout + done.stderr
     assert failures.pop("") is None
-    unnoticed = {name: MUTANTS[name][1].__doc__ for name, failure in failures.items() if failure is None}
-    assert unnoticed == {}
+    assert [name for name, failure in failures.items() if failure is None] == []
     assert [failure["error"] for failure in failures.values() if not failure["test"]] == []

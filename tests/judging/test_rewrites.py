@@ -26,14 +26,11 @@ class Execution:
         built = build(case.graph, variant.outputs)
         self.model, self._more = built.model, built.inputs
         self.names = (*variant.outputs, *case.context.side_outputs)
+        self.unoptimised = self._outcome(self.model)
 
     @functools.cached_property
     def oracle(self):
         return self.case.oracle()
-
-    @functools.cached_property
-    def unoptimised(self):
-        return self._outcome(self.model)
 
     @functools.cached_property
     def is_right(self):

@@ -1,6 +1,6 @@
 """Which cases kill a kernel, by the judge in this process: quick, and only for kernels that survive and return.
 
-The command line measures the same with a process for each kernel: ``kill_matrix.measure``.
+``test_kill_matrix.measure`` measures the same with a process for each kernel.
 """
 
 from __future__ import annotations
@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
 from maxpool_check.evidence.kills import LARGE, KernelTask, LoadedKernel, faulty_variants, task_of
 from tests.conftest import shipped
 
+KILLERS = Path(__file__).parents[1] / "data/killers.json"
+"""Two cases that killed each kernel when ``python -m tests.mutants.in_process`` wrote it: they are tried first."""
+
 Fault = tuple[str, str]
 """The id of a case and the name of a variant."""
-
-
-KILLERS = Path(__file__).parents[1] / "data/killers.json"
-"""Two cases that killed each kernel when the file was written: they are tried first. ``python -m tests.mutants.in_process`` writes it."""
 
 
 def faults(kernel: WrongKernel, chosen: Iterable[KernelTask] | None = None) -> Iterator[Fault]:
@@ -37,23 +36,23 @@ def any_kills(kernel: WrongKernel, count: int) -> list[str]:
     return first_kills(kernel, count, sorted(mixed(kernel.specs), key=lambda task: task.case.id not in hints))
 
 
-@lru_cache(1)
+@cache
 def killers() -> dict[str, list[str]]:
     """The cases that are tried first, by kernel; without them it takes longer to find those that kill it."""
-    found: dict[str, list[str]] = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
-    return found
+    return json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
 
 
 @cache
 def mixed(specs: tuple[str, ...] = ()) -> list[KernelTask]:
-    """The cases in another order, which kills sooner: the first of each file, the second of each; the large ones at last."""
+    """The cases in an order that kills sooner: the first of each file, the second of each; the large ones at last."""
     seen: Counter[str] = Counter()
-    places = []
-    for task in tasks(specs):
+
+    def place(task: KernelTask) -> tuple[bool, int]:
         file = task.case.id.partition(":")[0]
-        places.append((task.case.X.size >= LARGE, seen[file], len(places)))
         seen[file] += 1
-    return [tasks(specs)[number] for *_, number in sorted(places)]
+        return task.case.X.size >= LARGE, seen[file]
+
+    return sorted(tasks(specs), key=place)
 
 
 def first_kills(kernel: WrongKernel, count: int, chosen: Iterable[KernelTask] | None = None) -> list[str]:

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from maxpool_check.evidence.kernels import CORRECT, DEATHS, all_kernels, wrong_kernels
+from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.specifications import SPECIFICATIONS
-from tests.conftest import CASES
+from tests.conftest import CASES, run_record
 from tests.mutants.in_process import any_kills, faults, first_kills, is_excused, tasks
-from tests.mutants.kill_matrix import measure
 
 KERNELS = all_kernels()
 IN_PROCESS = [kernel for kernel in wrong_kernels() if kernel.module != DEATHS]
@@ -17,6 +17,29 @@ IN_OTHER_LANGUAGES = [kernel for kernel in KERNELS if kernel.specs and kernel.is
 
 ORDINARY = 20_000
 """The cells of X of a case that every correct kernel executes quickly, also one in Python's own loops."""
+
+TOGETHER = 16
+"""Targets of one run: the reference computes each case once for all of them, and each target is a process."""
+
+
+def measure(chosen, jobs=2, path=CASES):
+    """For each kernel the cases that kill it, of those of a path, with a process for each kernel, as a run has it."""
+    kernels = list(dict.fromkeys([chosen[0].model, *chosen]))
+    faults = {kernel.target: {} for kernel in kernels}
+    for start in range(0, len(kernels), TOGETHER):
+        targets = [kernel.target for kernel in kernels[start : start + TOGETHER]]
+        record = run_record(path, *targets, seconds=60.0, jobs=jobs)
+        assert not record.footer.errors
+        for execution in record.executions:
+            # None of them hangs: a time-out is of the machine, and no kill.
+            assert execution.verdict not in (Verdict.ERROR, Verdict.TIMES_OUT), execution.message
+            if execution.verdict in FAULTS:
+                faults[execution.target][execution.case, execution.variant] = None
+    excused = faults[kernels[0].target]
+    return {
+        kernel: tuple(dict.fromkeys(fault[0] for fault in faults[kernel.target] if fault not in excused))
+        for kernel in chosen
+    }
 
 
 def of_module(name):
@@ -30,8 +53,8 @@ def test_two_cases_kill_every_wrong_kernel(kernel):
 
 
 def test_two_cases_kill_every_kernel_that_ends_its_process():
-    matrix = measure(of_module(DEATHS), paths=[CASES / "refusals"])
-    assert matrix.noticed(0, 1) == {}
+    kills = measure(of_module(DEATHS), path=CASES / "refusals")
+    assert {kernel: cases for kernel, cases in kills.items() if len(cases) < 2} == {}
 
 
 def is_quick(task):
@@ -61,12 +84,11 @@ def test_each_language_has_one_correct_kernel():
 
 
 @pytest.mark.long
-def test_the_command_line_gives_the_same_matrix():
-    matrix = measure(OF_ONNX, max(2, os.cpu_count() or 2))
-    assert matrix.noticed(0, 1) == {}
-    assert matrix.kills_in(CORRECT) == {}
+def test_a_process_for_each_kernel_gives_the_same_matrix():
+    kills = measure(OF_ONNX, max(2, os.cpu_count() or 2))
+    assert {kernel: cases for kernel, cases in kills.items() if cases and kernel.module == CORRECT} == {}
     for kernel in set(IN_PROCESS) & set(OF_ONNX):
-        assert matrix.kills[kernel] == tuple(first_kills(kernel, len(matrix.cases)))
+        assert kills[kernel] == tuple(first_kills(kernel, len(tasks())))
 
 
 def test_every_kernel_says_what_it_does_and_where_that_was_seen():

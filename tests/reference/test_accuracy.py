@@ -1,9 +1,8 @@
-"""MaxPool selects: what ``maxpool-check docs accuracy`` says of the numbers, for random inputs, by the public function."""
+"""MaxPool selects: what ``maxpool-check docs accuracy`` says of the numbers, by the public function."""
 
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,13 +17,10 @@ def tensor(random, shape, name):
     dtype = NUMPY[name]
     low, high = lowest(dtype), highest(dtype)
     if not is_float(dtype):
-        return np.where(
-            random.random(shape) < 0.5, random.choice([low, 0, 1, high], shape), random.integers(low, high, shape)
-        ).astype(dtype)
-    few = random.choice([float(low), -1.0, -0.0, 0.0, 1e-320, 1.0, float(high)], shape)
-    drawn = np.where(random.random(shape) < 0.5, few, random.standard_normal(shape) * 10.0 ** random.integers(-9, 5))
+        return random.choice(np.array([low, 0, 1, 2, high - 1, high], dtype), shape)
+    few = [float(low), -1.0, -0.0, 0.0, 1e-320, 1.0, float(high), *random.standard_normal(4)]
     with np.errstate(under="ignore"):
-        return np.clip(rounded(drawn, dtype), low, high).reshape(shape)
+        return np.clip(rounded(random.choice(few, shape), dtype), low, high).reshape(shape)
 
 
 @st.composite
@@ -86,21 +82,17 @@ def test_it_is_monotone_and_1_lipschitz_in_the_maximum_norm(drawn):
     assert exact(Y).max() <= exact(A).max()
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda X: rounded(X, NUMPY["float16"]),
-        lambda X: rounded(X, NUMPY["bfloat16"]),
-        lambda X: np.clip(np.rint(np.clip(X, -1e6, 1e6) / 0.25) + 3, -128, 127).astype(np.int8),
-        lambda X: np.maximum(X, 0),
-        lambda X: np.clip(X, -1.0, 2.0),
-        lambda X: 3 * np.clip(X, -1e300, 1e300),
-    ],
-    ids=["float16", "bfloat16", "quantized", "relu", "clip", "times-3"],
-)
-@settings(max_examples=10, deadline=None)
-@given(drawn=inputs(st.just("float64")))
-def test_it_commutes_with_functions_that_keep_the_order(function, drawn):
+ORDER_PRESERVING = [
+    lambda X: rounded(X, NUMPY["float16"]),
+    lambda X: np.clip(np.rint(np.clip(X, -1e6, 1e6) / 0.25) + 3, -128, 127).astype(np.int8),
+    lambda X: np.maximum(X, 0),
+    lambda X: 3 * np.clip(X, -1e300, 1e300),
+]
+
+
+@settings(max_examples=30, deadline=None)
+@given(inputs(st.just("float64")), st.sampled_from(ORDER_PRESERVING))
+def test_it_commutes_with_functions_that_keep_the_order(drawn, function):
     attributes, X, _ = drawn
     before, behind = pool(function(X), attributes).Y, function(pool(X, attributes).Y)
     assert before.dtype == behind.dtype
@@ -113,12 +105,3 @@ def test_windows_compose(first, second, size, name, seed):
     X = tensor(np.random.default_rng(seed), (1, 1, size), name)
     twice = pool(pool(X, {"kernel_shape": [first]}).Y, {"kernel_shape": [second]}).Y
     assert (twice == pool(X, {"kernel_shape": [first + second - 1]}).Y).all()
-
-
-def test_it_is_idempotent_where_a_window_is_its_own_cell_and_where_y_is_one_cell():
-    X = np.array([[[3.0, 1.0, 0.0, 0.0]]])
-    for attributes in ({"kernel_shape": [1]}, {"auto_pad": "SAME_UPPER", "kernel_shape": [7], "strides": [4]}):
-        Y = pool(X, attributes).Y
-        assert (pool(Y, attributes).Y == Y).all()
-    moving = {"kernel_shape": [2], "pads": [1, 0]}
-    assert pool(pool(X, moving).Y, moving).Y.tolist() != pool(X, moving).Y.tolist()

