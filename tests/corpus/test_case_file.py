@@ -290,7 +290,8 @@ def test_a_large_input_is_made_again_wherever_it_is_needed(corpus):
 
 
 def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
-    folder = corpus("cases:\n  - id: a$i\n    matrix: {i: [5, 6, 7, 8, 9]}\n    input: {npy: x.npy, set: [{at: [0, 0, 0, 0], to: $i}]}\n"
+    folder = corpus("cases:\n  - id: a$i\n    matrix: {i: [5, 6, 7, 8, 9]}\n    "
+                    "input: {npy: x.npy, set: [{at: [0, 0, 0, 0], to: $i}]}\n"
                     "    attributes: {kernel_shape: [2, 2]}\n")  # fmt: skip
     np.save(folder / "x.npy", np.ones((1, 1, 100, 100), np.float32))
     case, *_ = collect([folder]).cases

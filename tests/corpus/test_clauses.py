@@ -1,4 +1,4 @@
-"""The clauses of cases that name none: those that follow from their bins, by a rule that is compared with the attributes."""
+"""The clauses of cases that name none: they follow from the bins, by a rule that is compared with the attributes."""
 
 from dataclasses import replace
 

@@ -207,7 +207,7 @@ def has(dtype, name):
 class Space:
     """The bins that a document allows.
 
-    ``factors`` leaves out what does not vary in it. ``dtypes`` are its element types, ``sizes`` the batch and channels of
+    ``factors`` leaves out what does not vary in it. ``dtypes`` are its element types, ``sizes`` batch and channels of
     each bin, ``geometries`` the geometries that have some bins.
     """
 
