@@ -51,6 +51,9 @@ POOLS = (
 )
 """Shape, kernel, stride and pad, the same on each axis: of networks, a global one, with gaps, and in one dimension."""
 
+BASE, HEAD = "onnxruntime==1.31.1", "onnxruntime==1.32.0"
+"""The releases that a gate compares, the environments of both made before."""
+
 SESSION = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
 HELP = "from maxpool_check.commands.main import main; main(['--help'])"
 CLICK = "import click; click.Group(help='nothing')(['--help'])"
@@ -118,13 +121,13 @@ def case_files(folder, count):
     return folder
 
 
-def ready_requests(folder, path):
-    """Write the requests that the cases of a folder come to on ONNX Runtime, for the floor.
+def ready_requests(folder, path, target="onnxruntime"):
+    """Write the requests that the cases of a folder come to on a target, for the floor.
 
     Left out are graphs that a document excludes, which may damage the memory of the process, and what the target does not survive.
     """
     found = []
-    with TargetSession(Target(parse("onnxruntime"))) as session:
+    with TargetSession(Target(parse(target))) as session:
         plans = [plan(case, DEFAULT_VARIANTS, session.profile) for case in collect([folder]).cases]
         requests = [request for variants in plans for variant in variants for request in variant.requests]
         for request in requests:
@@ -135,9 +138,9 @@ def ready_requests(folder, path):
     return path
 
 
-def floor(requests):
+def floor(requests, target="onnxruntime"):
     """The seconds of ONNX Runtime alone."""
-    return python(Path(__file__).with_name("floor.py"), requests)[0]
+    return process(Target(parse(target)).python, Path(__file__).with_name("floor.py"), requests)[0]
 
 
 def run_all(folder, record, count):
@@ -164,6 +167,10 @@ def of_commands(size, folder):
     words, every = ("run", corpus, "-q", "-o", record), ready_requests(corpus, folder / "corpus.pickle")
     times = ratio(lambda: tool(*words)[0], lambda: floor(every), few)
     yield row(f"`run` of {name}, compiled before / the floor", times, 1.3)
+    ready = {target: ready_requests(corpus, folder / f"{target}.pickle", target) for target in (BASE, HEAD)}
+    words = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all", "-q")
+    times = ratio(lambda: tool(*words)[0], lambda: sum(floor(ready[target], target) for target in ready), few)
+    yield row(f"`gate` from {BASE} to {HEAD} on {name} / the floors of both", times, 1.3)
     path = light("resnet50")
     times = ratio(lambda: tool("model", path, "-q")[0], lambda: python("-c", SESSION, path)[0], few)
     yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", times)
@@ -226,7 +233,7 @@ def main():
 # Benchmark
 
 Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, never edited by hand. \
-[CONTRIBUTING.md](../CONTRIBUTING.md#reports-and-the-benchmark) says how to read it.
+[CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
 - {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
 - Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones

@@ -58,6 +58,12 @@ def test_every_help_fits_the_terminal_and_ends_with_two_examples_that_the_comman
                 parse(shlex.split(part))
 
 
+def test_there_are_fourteen_commands_and_at_most_140_options():
+    assert len({name.split()[1] for name in COMMANDS if name != "maxpool-check"}) == 14
+    leaves = [each for each in COMMANDS.values() if not isinstance(each, click.Group)]
+    assert sum(isinstance(parameter, click.Option) for each in leaves for parameter in each.params) <= 140
+
+
 CALL = """\
 import atexit, os, sys
 from maxpool_check.commands.main import main
