@@ -6,7 +6,6 @@
 # make test-time        which tests of both use most processor time
 # make check            lint, types, and a case for each clause of the documents
 # make format           format the code
-# make mutants          print which cases notice which of the kernels that are wrong on purpose
 # make prove            compare the evaluator with the definition wherever everything is small; writes evidence/proof.json
 # make bench            measure how fast the tool is, compared with what it stands on; writes reports/benchmark.md
 # make generated        write cases/generated/
@@ -23,7 +22,7 @@ TESTS_BIN := .venv-tests/bin
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all slow-tests test-time mutants prove bench check style types corpus format generated reports site picture constraints clean
+.PHONY: run test test-slow test-all slow-tests test-time prove bench check style types corpus format generated reports site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -42,7 +41,7 @@ test-all: test test-slow
 slow-tests test-time: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m pytest -p tests.processor_time $(if $(filter slow-tests,$@),--write-slow tests/slow.txt) -m "not runtimes and not long" -n auto --dist worksteal
 
-mutants bench generated picture: $(TESTS_BIN)/.installed
+bench generated picture: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m tests.$(subst generated,generating,$@)
 
 # Some minutes on two cores.
