@@ -154,10 +154,11 @@ RUNTIMES = [
     runtime(NCNN, NETWORK, f"{NCNN_GEOMETRY} edge/auto-pad:* edge/dilations:*", (), 10,
             {"speaks": "ncnn", "provider": "CPU", "indices": None}, {"use_vulkan_compute": False},
             {"edge/batches-channels:many-planes-float32 y-only": ("conforms",),
+             "edge/ceil-mode:rounds-up y-only": ("conforms",),
              "edge/auto-pad:three-axes y-only": ("diverges", "y-from-outside-window", "y-in-window-not-maximum"),
              "edge/dilations:gaps y-only": ("not-expressible",), "edge/bfloat16:neg-inf y-only": ("conforms",),
              "edge/auto-pad:stride-over-kernel-float16 y-only": ("not-expressible",)},
-            {"edge/batches-channels:many-planes-float32 y-only": "pad_mode=0",
+            {"edge/ceil-mode:rounds-up y-only": "pad_mode=0",
              "edge/auto-pad:three-axes y-only": "pad_mode=3", "edge/dilations:gaps y-only": "it has no dilation",
              "edge/auto-pad:stride-over-kernel-float16 y-only": "it has no float16"}),
     # WebAssembly has no blocks of channels, which lose -inf.
