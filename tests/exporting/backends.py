@@ -2,7 +2,6 @@
 
 import unittest
 import warnings
-from pathlib import Path
 
 from onnx.backend.base import Backend, BackendRep
 from onnx.reference import ReferenceEvaluator
@@ -38,18 +37,12 @@ onnxruntime.backend.backend.OnnxRuntimeBackend.allowReleasedOpsetsOnly = False
 BACKENDS = {"onnxruntime": onnxruntime.backend, "onnx-reference": ReferenceBackend}
 
 
-def runner_of_the_page():
-    """The class that the documentation has for its readers: onnx's runner on the tests of a folder."""
+def failures(backend, folder):
+    """The tests of an export that fail in onnx's runner, as the documentation has it for its readers; and all that it ran."""
     (text,) = [block.text for block in blocks("export.md") if block.file == "run_export.py"]
     names = {"__name__": "run_export"}
     exec(compile(text, "run_export.py", "exec"), names)
-    return names["ExportRunner"]
-
-
-def failures(backend, folder):
-    """The tests of an export that fail in onnx's runner, and all that it ran."""
-    folder = Path(folder)
-    suite = runner_of_the_page()(BACKENDS[backend], str(folder.parent), folder.name).test_suite
+    suite = names["ExportRunner"](BACKENDS[backend], str(folder.parent), folder.name).test_suite
     ran = {_name(test) for test in suite if test.id().endswith("_cpu")}
     result = unittest.TestResult()
     with warnings.catch_warnings():

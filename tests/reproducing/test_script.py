@@ -1,69 +1,234 @@
-"""Scripts say what the judge says: for outputs that conform they exit with 0, also where a document leaves values open."""
+"""Scripts accept what the judge accepts, and say what it says; issues have what a maintainer looks for."""
 
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 
+import numpy as np
 import pytest
 
-from maxpool_check.reproducing.reproduced import Reproduced
+from maxpool_check.graphs.model import build, maxpool_model
+from maxpool_check.judging.judge import judge
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.reproducing import bundle
+from maxpool_check.reproducing.bundle import Trial, write
+from maxpool_check.reproducing.expectation import expected_outputs
+from maxpool_check.reproducing.issue import issue
+from maxpool_check.reproducing.others import DefectNote, OtherAnswer, answers
+from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
 from maxpool_check.reproducing.script import write_script
-from maxpool_check.results.record import Verdict
+from maxpool_check.reproducing.wording import title_of
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
-from maxpool_check.running.case_run import run_case
+from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import parse
+from maxpool_check.targets.plans import VariantResult
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.target import Target
+from maxpool_check.targets.target import Target, TargetProfile
 from tests.conftest import KERNELS, shipped
 
-OPEN = [
-    "edge/ties:one-axis",
-    "edge/nan:all-float32",
-    "edge/signed-zero:both-float32",
-    "edge/auto-pad:pads-given-SAME_UPPER",
-    "edge/neg-inf:one-cell",
-    "documents/onnx-22:ceil-in-padding",
-    "openvino/types:infinities-float64",
-    "sonnx/float:float-example-3",
+RIGHT = (Verdict.CONFORMS, Verdict.UNDEFINED)
+BY_ID = {case.id: case for case in shipped().cases}
+SMALL = [
+    case
+    for case in shipped().cases
+    if case.id.startswith(("edge/", "sonnx/", "documents/"))
+    and isinstance(case.resolved, Pooling)
+    and case.X.size <= 16
+    and not case.resolved.alternatives
+    and case.specification.layout is Layout.CHANNELS_FIRST
+    and 0 < case.oracle().pooled.Y.size <= 8
 ]
+LANGUAGE = {
+    "openvino": "openvino-14", "openvino-reshape": "openvino-14", "torch": "torch", "torch-meta": "torch", "jax": "jax",
+    "ncnn": "ncnn", "tensorflow": "tensorflow", "litert": "tflite",
+}  # fmt: skip
+
+
+def described(name):
+    """The description of a runtime, or of a kernel."""
+    runtime = RUNTIMES.get(name)
+    return TargetDescription(
+        name=name, distribution=runtime.distribution if runtime else name, version="1.0", provider="CPUExecutionProvider",
+        providers=(), session_options={"backend": "llvm-cpu"}, python="3.11.7", numpy="2.0.0", newest_opset=22, graphs=22,
+        speaks=LANGUAGE.get(name, "onnx"), decides="values" if runtime is None or runtime.computes else "shapes",
+    )  # fmt: skip
+
+
+def expected(case, variant):
+    case_run = CaseRun(case, "kernel", case.oracle(), {}, {})
+    return expected_outputs(Reproduced(case_run, variant, described("kernel")))
+
+
+@pytest.mark.parametrize("case", SMALL[::12], ids=lambda case: case.id)
+def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
+    oracle = case.oracle()
+    (right,) = expected(case, Y_ONLY)
+    Y = right["Y"]
+    assert Y.reference.shape == oracle.shape
+    for at in np.ndindex(oracle.shape):
+        if oracle.pooled.undefined[at]:
+            assert Y.is_open[at]
+            continue
+        for value in [*case.X.tensor().reshape(-1), *([-np.inf, np.nan] if case.X.dtype.kind == "f" else [])]:
+            changed = oracle.pooled.Y.copy()
+            changed[at] = value
+            conforms = judge(oracle, {Y_ONLY: Returned({"Y": changed})})[Y_ONLY].verdict in RIGHT
+            assert Y.right(changed, is_signed=True)[at] == conforms, (at, value)
+
+
+def check_script(case_run, variant, session, folder):
+    """The script of a result says that it is right."""
+    shown = Reproduced(case_run, variant, session.profile.description)
+    script = write_script(shown, session.profile, "A result that is right", 10.0)
+    assert len(script.text.splitlines()) <= 60
+    for name, content in {"repro.py": script.text.encode(), **script.files, "kernels.py": KERNELS.read_bytes()}.items():
+        (folder / name).write_bytes(content)
+    words = [sys.executable, folder / "repro.py"]
+    done = subprocess.run(words, cwd=folder.parent, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, script.text + done.stdout + done.stderr
+
+
+def test_scripts_of_a_right_kernel_say_that_it_is_right(tmp_path):
+    large = next(
+        name for name, case in BY_ID.items()
+        if 1024 < case.X.size < 20000 and case.spec == "onnx-22" and case.context.is_alone and 0 < case.oracle().pooled.Y.size
+    )  # fmt: skip
+    with TargetSession(Target(parse(f"python:{KERNELS}:right").claiming(["onnx", "sonnx"]), 10.0)) as session:
+        for name, variant in [
+            ("edge/ties:one-axis", WITH_INDICES), ("edge/nan:all-float32", WITH_INDICES), ("edge/neg-inf:one-cell", Y_ONLY),
+            ("edge/signed-zero:both-float32", Y_ONLY), ("edge/auto-pad:pads-given-SAME_UPPER", Y_ONLY),
+            ("documents/onnx-22:ceil-in-padding", Y_ONLY), ("sonnx/float:float-example-3", WITH_INDICES), (large, Y_ONLY),
+        ]:  # fmt: skip
+            case_run = run_case(session, BY_ID[name])
+            assert case_run.judgements[variant].verdict in RIGHT, name
+            check_script(case_run, variant, session, tmp_path)
+
+
+def reproduced(case, name, outcome):
+    """An outcome of a case on a runtime that need not be installed."""
+    has_indices = len(case.outputs) > 1 and name not in ("jax", "ncnn", "litert")
+    variant, target = WITH_INDICES if has_indices else Y_ONLY, described(name)
+    X, attributes, model = case.X.tensor(), dict(case.attributes), b""
+    if not case.context.is_alone:
+        model = build(case.graph, variant.outputs).model
+    elif target.speaks == "onnx":
+        model = maxpool_model(22, attributes, X.dtype.name, X.shape, variant.outputs)
+    elif target.speaks in LANGUAGES and name in ("jax", "ncnn"):
+        attributes = {"padding": [[0, 0]], "pad_mode": 1}
+    oracle = case.oracle()
+    if outcome is None:
+        outcome = Returned({key: np.zeros_like(value) for key, value in oracle.expected.items()})
+    results = {variant: VariantResult(outcome, 22, (), Request(X, variant.outputs, model, attributes))}
+    return Reproduced(CaseRun(case, name, oracle, results, judge(oracle, {variant: outcome})), variant, target)
+
+
+@pytest.mark.parametrize("name", [name for name in RUNTIMES if name != "xmos"])
+def test_every_runtime_has_a_script_and_an_issue(name):
+    written = 0
+    outcomes = (None, RefusedByTarget("FAIL", "not today"), Crashed("killed by SIGSEGV", ""), TimedOut(6.0))
+    alone = ["edge/neg-inf:one-cell", "edge/bfloat16:neg-inf", "edge/ties:one-axis"]
+    takes_graphs = name not in ("torch", "torch-meta", "jax", "ncnn", "tensorflow", "litert")
+    for case in [*alone, *(["contexts/pad:zero-opset-22"] if takes_graphs else [])]:
+        for outcome in outcomes:
+            shown, profile = reproduced(BY_ID[case], name, outcome), TargetProfile(parse(name), described(name))
+            try:
+                script = write_script(shown, profile, "A defect", 6.0)
+            except CannotWrite as error:
+                assert "bfloat16 on PyTorch" in str(error) or "inferred" in str(error)
+                continue
+            text = issue(shown, profile, script, "A defect", "printed", defect=None, also=())
+            assert script.text.rstrip() in text
+            written += 1
+    assert written > 6
+
+
+def test_what_has_no_script_says_why():
+    shown, profile = (
+        reproduced(BY_ID["edge/neg-inf:one-cell"], "xmos", None),
+        TargetProfile(parse("xmos"), described("xmos")),
+    )
+    with pytest.raises(CannotWrite, match="it would have to build and compile a TFLite model"):
+        write_script(shown, profile, "x", 6.0)
+
+
+SAME_UPPER = "documents/onnx-22:same-upper"
+DEFECT = DefectNote(
+    title="MaxPool with auto_pad SAME_UPPER ignores dilations", mechanism="The padding is that of the kernel.",
+    established="From the source.", versions="1.7.0 to 1.31.1", upstream_state="open",
+    upstream_issue="https://github.com/microsoft/onnxruntime/issues/1",
+)  # fmt: skip
+ALSO = [OtherAnswer("tract 0.23.9", "Y = 1.0 (shape [1])", True), OtherAnswer("x", "refused", None)]
 
 
 @pytest.fixture(scope="module")
 def session():
-    with TargetSession(Target(parse(f"python:{KERNELS}:right").claiming(["onnx", "sonnx"]), 10.0)) as started:
+    with TargetSession(Target(parse("onnxruntime"), 10.0)) as started:
         yield started
 
 
-def run_script(script, folder):
-    for name, content in {"repro.py": script.text.encode(), **script.files}.items():
-        (folder / name).write_bytes(content)
-    (folder / "kernels.py").write_text(KERNELS.read_text())
-    return subprocess.run(
-        [sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+@pytest.mark.parametrize(
+    ("name", "known", "texts"),
+    [
+        (SAME_UPPER, {}, [
+            "# MaxPool: auto_pad=SAME_UPPER ignores dilations when computing the padding; Y is 1x1x1x4 instead of 1x1x1x5",
+            "Expected Y, float32, shape [1, 1, 1, 5]:\n\n```\n[[[[", "Suspected cause",
+            "](https://onnx.ai/onnx/operators/onnx__MaxPool.html#maxpool-22)",
+            "\n[W:onnxruntime:] a warning of the runtime\nexpected Y:",
+        ]),
+        (SAME_UPPER, {"defect": DEFECT, "also": ALSO}, [
+            "# MaxPool with auto_pad SAME_UPPER ignores dilations\n", "Suspected cause: The padding is that of the kernel.",
+            "From the source.", "Versions that show it: 1.7.0 to 1.31.1.", "Related: <https://github.com/microsoft/onnxruntime/issues/1> (open).",
+            "| tract 0.23.9 | `Y = 1.0 (shape [1])` | as expected |", "| x | `refused` | the document does not decide |",
+        ]),
+        # A rule of SONNX alone is not held against ONNX, and one that both have is that of ONNX.
+        ("edge/nan-sonnx:all-float32", {}, ["The rule is that of [SONNX MaxPool]", "allows what ONNX Runtime does here"]),
+        ("documents/sonnx:padding", {}, ["requires this, and so does [SONNX MaxPool]"]),
+    ],
+)  # fmt: skip
+def test_what_a_maintainer_looks_for(session, tmp_path, monkeypatch, name, known, texts):
+    trial = Trial("expected Y:\n...\n", "\x1b[0;93m[W:onnxruntime:] a warning of the runtime\x1b[m\n", "an environment")
+    # The script is not run.
+    monkeypatch.setattr(bundle, "try_script", lambda *_: trial)
+    reproduced = Reproduced(run_case(session, BY_ID[name]), Y_ONLY, session.profile.description)
+    write(reproduced, session, tmp_path / "r", "", **known)
+    text = (tmp_path / "r/ISSUE.md").read_text()
+    for each in texts:
+        assert each in text.replace("\\_", "_"), text
+    outside = re.sub(r"(?sm)^```.*?^```", "", text)
+    assert re.findall(r"(?m)^### (.*)$", outside) == [
+        "Describe the issue", "To reproduce", "Urgency", "Platform", "OS Version", "ONNX Runtime Installation",
+        "ONNX Runtime Version or Commit ID", "ONNX Runtime API", "Architecture", "Execution Provider",
+        "Execution Provider Library Version",
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_a_script_of_a_right_kernel_says_that_it_is_right(name, session, tmp_path):
-    (case,) = (case for case in shipped().cases if case.id == name)
-    case_run = run_case(session, case)
-    for variant in (WITH_INDICES, Y_ONLY):
-        judgement = case_run.judgements.get(variant)
-        if judgement is None or judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
-            continue
-        reproduced = Reproduced(case_run, variant, session.profile.description)
-        script = write_script(reproduced, session.profile, "A kernel that is right", 10.0)
-        done = run_script(script, tmp_path)
-        assert done.returncode == 0, script.text + done.stdout + done.stderr
+def test_other_runtimes_are_called_as_the_runtime_of_the_issue_is():
+    (answer,) = answers(BY_ID["edge/neg-inf:one-cell"], Y_ONLY, [parse("onnxruntime")], 10.0, required=True)
+    assert answer.runtime == f"ONNX Runtime {version('onnxruntime')}"
 
 
-def test_a_large_tensor_is_no_longer_script(session, tmp_path):
-    case = next(
-        each for each in shipped().cases
-        if 1024 < each.X.size < 20000 and each.spec == "onnx-22" and each.context.is_alone and 0 < each.oracle().pooled.Y.size
-    )  # fmt: skip
-    case_run = run_case(session, case)
-    assert case_run.judgements[Y_ONLY].verdict is Verdict.CONFORMS
-    reproduced = Reproduced(case_run, Y_ONLY, session.profile.description)
-    script = write_script(reproduced, session.profile, "Large", 10.0)
-    assert len(script.text.splitlines()) <= 60
-    assert run_script(script, tmp_path).returncode == 0
+@pytest.mark.parametrize(
+    ("kernel", "case", "variant", "title"),
+    [
+        ("dies_of_a_signal", "refusals/attributes:strides-zero-rows", Y_ONLY,
+         "MaxPool (strides=[0, 1]) kills the process with SIGFPE instead of being refused"),
+        ("accepts_everything", "refusals/attributes:strides-zero-rows", Y_ONLY,
+         "MaxPool (strides=[0, 1]) is executed instead of being refused"),
+        ("refuses_everything", "edge/neg-inf:one-cell", Y_ONLY,
+         "MaxPool (float32, kernel_shape=[1, 1]) is refused: not today"),
+        ("keeps_the_seed", "edge/neg-inf:one-cell", WITH_INDICES,
+         "MaxPool: Y is the lowest finite value of the dtype instead of -inf (float32, kernel_shape=[1, 1])"),
+        ("forgets_its_shape", "edge/neg-inf:one-cell", WITH_INDICES, "MaxPool: Indices is int32 instead of int64"),
+    ],
+)  # fmt: skip
+def test_titles_say_operator_condition_and_effect(kernel, case, variant, title):
+    with TargetSession(Target(parse(f"python:{KERNELS}:{kernel}"), 10.0)) as session:
+        case_run = run_case(session, BY_ID[case])
+        assert title_of(Reproduced(case_run, variant, session.profile.description)) == title
