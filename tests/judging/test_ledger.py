@@ -213,7 +213,6 @@ TARGETS = {
         # Several builds of one source.
         (TargetSelector.of_any(["onnxruntime", "onnxruntime-node"], "<1.29"), {"old", "node"}),
     ],
-    ids=str,
 )
 def test_which_targets_are_selected(selector, covered):
     assert {name for name, target in TARGETS.items() if selector.covers(*target)} == covered

@@ -133,7 +133,7 @@ def test_an_operator_set_names_the_version_in_force_there(name, words):
         specification(name)
 
 
-@pytest.mark.parametrize(("since", "version"), list(zip(SINCES, VERSIONS, strict=True)), ids=str)
+@pytest.mark.parametrize(("since", "version"), list(zip(SINCES, VERSIONS, strict=True)))
 def test_versions_attributes_types_and_outputs_are_those_of_the_operator(since, version):
     schema = onnx.defs.get_schema("MaxPool", since)
     assert version.since == since
