@@ -60,11 +60,10 @@ def test_what_is_expected_of_a_known_defect_is_added_to_it(tmp_path):
     assert path.read_text().startswith(DEFECT)
 
 
-@pytest.mark.parametrize("text", ["defects: []\n", "known: []\n", None])
-def test_a_file_without_defects_gets_its_first_one(tmp_path, text):
-    source, path = tmp_path / "source.yaml", tmp_path / "new.yaml"
+def test_a_file_without_defects_gets_its_first_one(tmp_path):
+    source, absent, empty = (tmp_path / f"{name}.yaml" for name in ("source", "absent", "empty"))
     source.write_text(DEFECT)
-    if text is not None:
-        path.write_text(text)
-    add(path, read_defects(source))
-    assert read_defects(path) == read_defects(source)
+    empty.write_text("known: []\n")
+    for path in (absent, empty):
+        add(path, read_defects(source))
+        assert read_defects(path) == read_defects(source)

@@ -9,10 +9,11 @@ from maxpool_check.corpus.document import parse, read
 from maxpool_check.corpus.problems import CorpusError
 
 
-def problems(text):
+def problem(text):
     with pytest.raises(CorpusError) as error:
         parse(text, "f.yaml")
-    return [str(entry) for entry in error.value.problems]
+    (found,) = error.value.problems
+    return str(found)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,6 @@ def test_minus_zero_and_nan():
     [
         ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0, "c", 1), None, "3:12"),
         ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0), "c", "3:5"),
-        ("a:\n  - b: 1\n    c: [2, 3]\n", ("a", 0, "c", 7, "z"), None, "3:8"),
         # Aliases share a value and its place.
         ("a: &x [1, 2]\nb: *x\n", ("b", 1), None, "1:11"),
     ],
@@ -56,24 +56,20 @@ def test_places(text, path, key, place):
     ("text", "place", "words"),
     [
         ("", "1:1", "empty"),
-        ("# only a comment\n", "1:1", "empty"),
         ("a: 1\na: 2\n", "2:1", "duplicate key 'a', first on line 1"),
         ("a:\n\tb: 1\n", "2:1", "tabs"),
-        ("a: [1, 2\n", "2:1", "not YAML"),
         ("a: b: c\n", "1:5", "not YAML"),
         ("a: *b\n", "1:4", "alias *b without an anchor"),
         ("a: &a [*a]\n", "1:8", "alias *a without an anchor"),
         ("a: !!python/object:os.system x\n", "1:4", "not allowed"),
-        ("a: !!float 1\n", "1:4", "not allowed"),
         ("? [1]\n: 2\n", "1:3", "plain text"),
         ("a: 1\n---\nb: 2\n", "2:1", "second document"),
         ("a: \x00\n", "1:4", "not allowed in YAML"),
         ("[" * 100_000, "1:65", "nested deeper"),
-        ("- " * 1000 + "1", "1:129", "nested deeper"),
     ],
 )
 def test_refused(text, place, words):
-    (message,) = problems(text)
+    message = problem(text)
     assert message.startswith(f"f.yaml:{place}: ")
     assert words in message
 
@@ -81,12 +77,7 @@ def test_refused(text, place, words):
 def test_an_alias_bomb_is_refused_before_it_goes_off():
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
-    (message,) = problems("\n".join(lines))
-    assert "aliases add more than" in message
-
-
-def test_every_duplicate_is_reported():
-    assert len(problems("a: 1\na: 2\nb: {c: 1, c: 2}\n")) == 2
+    assert "aliases add more than" in problem("\n".join(lines))
 
 
 def test_the_bytes_of_a_file(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.corpus.writing import MOST_INLINE, case_file, write_suite
-from maxpool_check.reference.dtypes import NUMPY, bits
+from maxpool_check.reference.dtypes import NUMPY, bits, same
 from maxpool_check.specifications import specification
 from tests.conftest import ROOT, shipped
 
@@ -160,10 +160,6 @@ def test_bfloat16_keeps_its_bits(tmp_path):
         (pool_and("Softmax"), "its node Softmax is none of the operators"),
         (pool_and("Relu", "x"), "its nodes are not a chain"),
         (pool_and("MaxPool", kernel_shape=[1, 1]), "has 2 MaxPool nodes"),
-        (pool_and("Clip", "a", "w"), "min of its node Clip is not a"),
-        (pool_and("Relu", domain="com.example"), "is of the domain com.example"),
-        (pool_and("Cast", to=9), "to a type that is not supported"),
-        (pool_and("Reshape", "a", "w"), "shape of its node Reshape is not a constant"),
         (pool_and("Conv"), "its node Conv has no weights"),
         (pool_and("Flatten", axis=9), "has no exact result: Flatten of 4 axes"),
         (model(helper.make_node("Relu", ["x"], ["y"])), "none of which is MaxPool (it has Relu)"),
@@ -184,34 +180,22 @@ def test_other_models_are_left_out_by_name(tmp_path, made, why):
 
 
 DATA = "test_data_set_0/"
+ELSEWHERE = TensorProto(dims=[1], data_type=1, data_location=1)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
         ("model.onnx", b"\xff\xff", "model.onnx:1:1: not an ONNX model"),
-        ("model.onnx", b"", "model.onnx:1:1: not an ONNX model: it has no graph"),
         (f"{DATA}input_0.pb", b"\xff\xff", "input_0.pb:1:1: not a tensor"),
-        (f"{DATA}input_0.pb", b"", "input_0.pb:1:1: not a tensor"),
-        (f"{DATA}output_0.pb", numpy_helper.from_array(Y).SerializeToString()[:-6], "output_0.pb:1:1: not a tensor"),
-        (f"{DATA}output_0.pb", TensorProto(dims=[9], data_type=1, raw_data=b"12").SerializeToString(), "not a"),
-        (
-            f"{DATA}output_0.pb",
-            TensorProto(dims=[1], data_type=1, data_location=1).SerializeToString(),
-            "its values are in another file",
-        ),
+        (f"{DATA}output_0.pb", ELSEWHERE.SerializeToString(), "its values are in another file"),
         (f"{DATA}input_0.pb", None, "test_data_set_0:1:1: there is no input_0.pb"),
-        (f"{DATA}output_0.pb", None, "test_data_set_0:1:1: there is no output_0.pb"),
         (f"{DATA}output_1.pb", None, "test_data_set_0:1:1: there is no output_1.pb"),
     ],
 )
-@pytest.mark.parametrize("nodes", ["MaxPool", "Relu and MaxPool"])
-def test_a_corrupted_or_absent_file_is_named(tmp_path, nodes, name, content, why):
-    relu = helper.make_node("Relu", ["x"], ["a"])
-    pool = helper.make_node("MaxPool", ["a"], ["y", "z"], kernel_shape=[2, 2], strides=[2, 2])
-    chain = () if nodes == "MaxPool" else (relu, pool)
-    stored(tmp_path / "good", model(*chain, outputs=("y", "z")), (X, Y, INDICES))
-    path = stored(tmp_path / "bad", model(*chain, outputs=("y", "z")), (X, Y, INDICES)) / name
+def test_a_corrupted_or_absent_file_is_named(tmp_path, name, content, why):
+    stored(tmp_path / "good", model(outputs=("y", "z")), (X, Y, INDICES))
+    path = stored(tmp_path / "bad", model(outputs=("y", "z")), (X, Y, INDICES)) / name
     if content is None:
         path.unlink()
     else:
@@ -269,23 +253,17 @@ def test_a_value_that_json_cannot_express(tmp_path):
     assert disagreements(case) == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({"operator": "Add"}, "a test of Add"),
-        ({"dtype": "string"}, "a tensor of type string"),
-        ({"attributes": {"kernel_shape": [2, 2], "pad": [0]}}, "no attribute 'pad'"),
-    ],
-)
-def test_other_tests_are_left_out_by_name(tmp_path, fields, why):
+def test_other_tests_are_left_out_by_name(tmp_path):
     changed(tmp_path, "good.json")
-    changed(tmp_path, "bad.json", **fields)
+    changed(tmp_path, "1.json", operator="Add")
+    changed(tmp_path, "2.json", dtype="string")
+    changed(tmp_path, "3.json", attributes={"kernel_shape": [2, 2], "pad": [0]})
     (tmp_path / "package.json").write_text("{}")
     corpus = collect([tmp_path])
     assert [case.id for case in corpus.cases] == ["sonnx:good"]
-    assert [Path(problem.path).name for problem in corpus.left_out] == ["bad.json", "package.json"]
-    assert why in corpus.left_out[0].message
-    assert "it has no operator" in corpus.left_out[1].message
+    reasons = ("a test of Add", "a tensor of type string", "no attribute 'pad'", "it has no operator")
+    for problem, name, why in zip(corpus.left_out, ("1", "2", "3", "package"), reasons, strict=True):
+        assert (Path(problem.path).stem, why in problem.message) == (name, True), problem.message
 
 
 @pytest.mark.parametrize(
@@ -293,14 +271,9 @@ def test_other_tests_are_left_out_by_name(tmp_path, fields, why):
     [
         ({"input": {"shape": [1, 1, 7, 8], "values": [[1]]}}, "has 1 values, and the shape"),
         ({"input": {"shape": [1, 1, 1, 1], "values": [[128]]}}, "input.values, value 0: int8 holds -128 to 127"),
-        ({"input": {"shape": "1x1", "values": []}}, "input.shape: expected a list"),
-        ({"input": {"values": []}}, "missing 'shape'"),
-        ({"expected": []}, "expected: expected a map"),
         ({"dtype": 8}, "dtype: expected text"),
-        ({"input": {"shape": [0] * 33, "values": []}}, "input.shape: expected at most 32 entries, found 33"),
         ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
         ('{"id": 1,\n  "x": }', ":2:8: not JSON"),
-        ("", ":1:1: not JSON"),
         ("[" * 10**5, "not JSON"),
     ],
 )
@@ -354,11 +327,7 @@ def test_every_bit_of_every_dtype_is_read_back(X, tmp_path_factory):
     np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
     # What is printed has no payload of a NaN.
     assert case.expect.Y.dtype == X.dtype
-    # Comparing a signalling NaN of bfloat16 warns, now and then.
-    with np.errstate(invalid="ignore"):
-        nans = X != X
-        assert np.isnan(case.expect.Y[nans].astype(np.float64)).all()
-    np.testing.assert_array_equal(bits(case.expect.Y[~nans]), bits(X[~nans]))
+    assert same(case.expect.Y, X).all()
 
 
 @pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
@@ -374,20 +343,14 @@ def test_text_is_read_back_as_text(text, tmp_path):
     assert everything(written(made, tmp_path, text)) == everything(made)
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [(np.zeros((1, 1, 3, 3)), "the file contains float64, expected float32"), (None, "there is no file 'y.npy'")],
-)
-def test_a_printed_tensor_beside_the_case_file(tmp_path, values, why):
+def test_a_printed_tensor_beside_the_case_file(tmp_path):
     (tmp_path / "a.yaml").write_text(
         "cases:\n- id: a\n  input: {dtype: float32, shape: [1, 1, 3, 3], fill: 0}\n"
         "  attributes: {kernel_shape: [1, 1]}\n  expect: {Y: {npy: y.npy}}\n"
     )
-    if values is not None:
-        np.save(tmp_path / "y.npy", values)
-    message = problem_of(tmp_path)
-    assert "a.yaml:5:" in message
-    assert why in message
+    assert "there is no file 'y.npy'" in problem_of(tmp_path)
+    np.save(tmp_path / "y.npy", np.zeros((1, 1, 3, 3)))
+    assert "the file contains float64, expected float32" in problem_of(tmp_path)
     np.save(tmp_path / "y.npy", np.zeros((1, 1, 3, 3), np.float32))
     (case,) = collect([tmp_path]).cases
     assert disagreements(case) == []
