@@ -7,7 +7,6 @@ from datetime import date, timedelta
 
 import pytest
 import yaml
-from junitparser import JUnitXml
 
 from maxpool_check.results.storage import read
 from tests.conftest import CASES, KERNELS, SMALL, command, reports_in
@@ -41,7 +40,7 @@ def gated(corpus):
     """A gate of two targets with its reports, and its record; no test changes it."""
     folder = corpus.parent
     (folder / "github").write_text("Of an earlier step.\n")
-    reports = reports_in(folder, "json", "markdown", "github", "junit")
+    reports = reports_in(folder, "json", "markdown", "github")
     words = ("gate", corpus, "--base", RIGHT, "--head", SEED, "-j", "2", "-o", folder / "gate.jsonl", *reports)
     return command(*words, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(folder / "github")), folder / "gate.jsonl"
 
@@ -82,16 +81,8 @@ def test_two_targets_are_run_side_by_side(cli, gated):
     assert "expected -inf, got -3.4028235e+38" in done.out
     texts = {form: (record.parent / form).read_text() for form in ("json", "markdown", "github")}
     assert "**BLOCK** 2 regressed of 12 executions" in texts["markdown"]
-    document = json.loads(texts["json"])
-    (comparison,) = document["comparisons"]
-    assert (document["schema"], document["exit_code"]) == ("maxpool-check/gate/1", 1)
+    (comparison,) = json.loads(texts["json"])["comparisons"]
     assert (comparison["decision"], comparison["compared"]) == ("BLOCK", 12)
-    assert {name: count for name, count in comparison["summary"].items() if count} == {"regressed": 2, "same": 10}
-    (worst, _) = [each for each in comparison["transitions"] if each["change"] == "regressed"]
-    assert worst["new"]["kinds"] == ["indices-sentinel", "y-lowest-for-neg-inf"]
-    assert (worst["new"]["cells"][0]["got"], worst["old"]["verdict"]) == ("-3.4028235e+38", "conforms")
-    junit = JUnitXml.fromfile(str(record.parent / "junit"))
-    assert (junit.tests, junit.failures) == (6, 1)
     # In a workflow, what blocks is annotated, with Indices and for Y alone, and the summary is appended to.
     annotations = [line for line in done.out.splitlines() if line.startswith("::error")]
     assert len(annotations) == 2
@@ -257,56 +248,35 @@ SONNX = CASES / "sonnx/float.yaml"
 
 
 @pytest.mark.parametrize(
-    ("case", "line"),
+    ("case", "words", "line"),
     [
-        (NEG_INF, "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms"),
-        pytest.param(CRASH, "last 1.27.0 crashes (crash), first 1.28.0 conforms", marks=pytest.mark.long),
+        (
+            NEG_INF,
+            "1.19 --kind y-lowest-for-neg-inf",
+            "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms",
+        ),
+        pytest.param(CRASH, "1.19", "last 1.27.0 crashes (crash), first 1.28.0 conforms", marks=pytest.mark.long),
+        ("sonnx/float:float-example-1", "1.29.0 --to 1.30.0", "no change from 1.29.0 to 1.30.0: conforms"),
     ],
 )
 @pytest.mark.network
-def test_the_release_where_a_verdict_changes(cli, case, line):
-    kind = ("--kind", "y-lowest-for-neg-inf") if case == NEG_INF else ()
-    done = cli("bisect", case, "--from", "1.19", *kind).check(0)
-    assert done.out.rstrip().splitlines()[-1] == f"CHANGED  {line}"
-
-
-@pytest.mark.parametrize(
-    ("case", "low", "code", "line"),
-    [
-        ("sonnx/float:float-example-1", "1.29.0", 1, "no change from 1.29.0 to 1.30.0: conforms"),
-        (NEG_INF, "1.28.0", 0, "last 1.28.0 diverges (indices-sentinel, y-lowest-for-neg-inf), first 1.29.0 conforms"),
-    ],
-)
-@pytest.mark.network
-def test_the_reports_of_a_bisection(cli, tmp_path, case, low, code, line):
-    reports = reports_in(tmp_path, "markdown", "json", "junit", "sarif")
-    done = cli("bisect", case, "--from", low, "--to", "1.30.0", *reports)
+def test_the_release_where_a_verdict_changes(cli, tmp_path, case, words, line):
+    done = cli("bisect", case, "--from", *words.split(), *reports_in(tmp_path, "markdown"))
+    code = int(line.startswith("no"))
     label = ("CHANGED", "UNCHANGED")[code]
-    assert (done.code, done.out.rstrip().splitlines()[-1]) == (code, f"{label}  {line}")
+    assert (done.code, last(done)) == (code, f"{label}  {line}")
     assert f"**{label}** {line}" in (tmp_path / "markdown").read_text().replace("`", "")
-    document = json.loads((tmp_path / "json").read_text())
-    assert document["exit_code"] == code
-    versions = [(each["last"]["version"], each["first"]["version"]) for each in document["boundaries"]]
-    assert versions == ([] if code else [("1.28.0", "1.29.0")])
-    (suite,) = JUnitXml.fromfile(str(tmp_path / "junit"))
-    assert [test.name for test in suite] == [f"onnxruntime {each}" for each in document["releases"]]
-    assert suite.failures == 1 - code
-    assert len(json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]) == 1 - code
 
 
 @pytest.mark.network
-def test_a_history_of_two_releases(cli, tmp_path):
-    reports = reports_in(tmp_path, "markdown", "junit")
-    document = cli("history", SONNX, "--versions", "1.28..1.29.0", *reports, "--report", "json").check(0).json
+def test_a_history_of_two_releases(cli):
+    document = cli("history", SONNX, "--versions", "1.28..1.29.0", "--report", "json").check(0).json
     old, new = document["releases"]
     assert (old["version"], new["version"]) == ("1.28.0", "1.29.0")
     assert old["kinds"]["y-lowest-for-neg-inf"] == 2
     assert "indices-sentinel" not in new["kinds"]
     (step,) = document["changes"]
     assert step["summary"]["fixed"] > 0
-    assert "1.28.0 to 1.29.0: " in (tmp_path / "markdown").read_text()
-    suites = JUnitXml.fromfile(str(tmp_path / "junit"))
-    assert [suite.name for suite in suites] == ["onnxruntime 1.28.0", "onnxruntime 1.29.0"]
 
 
 @pytest.mark.network

@@ -144,10 +144,3 @@ def test_the_wrong_kernels_that_cases_notice(traced):
     shown = " ".join(trace(traced[0], *words, "--mutants", "-v").out.split())
     assert f"{len(noticed)} of {len(clause['kernels'])} wrong kernel" in shown
     assert f"({document['kernels'][next(iter(noticed))]}) is noticed by own:" in shown
-
-
-@pytest.mark.long
-def test_the_cases_of_each_testable_clause_of_the_corpus_notice_a_wrong_kernel():
-    done = trace("cases", "--mutants", "--fail-uncovered")
-    assert done.code == 0, done.out
-    assert "NO WRONG KERNEL" not in done.out

@@ -129,22 +129,14 @@ WRONG = {
 }
 
 
+EDGE = ("neg-inf", "nan", "ties", "ties-sonnx", "dilations", "strides", "storage-order", "auto-pad", "asymmetric-pads")
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     """A folder with exported vectors and the program of the documentation."""
     folder = tmp_path_factory.mktemp("c")
-    names = (
-        "neg-inf",
-        "nan",
-        "ties",
-        "ties-sonnx",
-        "dilations",
-        "strides",
-        "storage-order",
-        "auto-pad",
-        "asymmetric-pads",
-    )
-    paths = [f"corpus:edge/{name}" for name in names]
+    paths = [f"corpus:edge/{name}" for name in EDGE]
     assert command("cases", "export", "json", *paths, "-o", folder / "vectors").code == 0
     (folder / "check.c").write_text((ROOT / "maxpool_check/docs/examples/check.c").read_text())
     return folder
