@@ -1,5 +1,7 @@
 """Models with values in files beside them; each function writes into a folder and gives the path of the model."""
 
+from functools import partial
+
 import numpy as np
 
 from tests.models.writing import keep_outside, saved, written
@@ -33,14 +35,10 @@ def external_missing(folder):
     return path
 
 
-def external_short(folder):
-    """As `external`, but the file ends before the values do."""
-    return external(folder, 10, offset="0")
-
-
-def external_number(folder, **entries):
-    """As `external`, with other entries than the right ones, and the values at the beginning."""
-    return external(folder, **{"offset": "0", **entries})
+# With other entries than the right ones, and the values at the beginning.
+external_number = partial(external, offset="0")
+# The file ends before the values do.
+external_short = partial(external, most=10, offset="0")
 
 
 def external_larger(folder, size, name="W", sizes=()):
@@ -68,14 +66,9 @@ def external_outside(folder, way="parent"):
     inner.mkdir()
     (inner / "link.bin").symlink_to(secret)
     (inner / "linked").symlink_to(folder)
-    locations = {
-        "parent": "../secret.bin",
-        "absolute": secret,
-        "link": "link.bin",
-        "linked_folder": "linked/secret.bin",
-    }
+    locations = {"parent": "../secret.bin", "link": "link.bin", "linked_folder": "linked/secret.bin"}
     model = plain()
-    secret.write_bytes(keep_outside(model, "W", locations[way]))
+    secret.write_bytes(keep_outside(model, "W", locations.get(way, secret)))
     return saved(model, inner)
 
 

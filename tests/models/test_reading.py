@@ -3,12 +3,23 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
 
 from maxpool_check.models.analysis import analyse
 from maxpool_check.models.model_file import BadModel, read_model
 from tests.models import broken, external, zoo
 from tests.models.writing import saved, written
+
+
+def graph(nodes, size=8):
+    """The text of a model of X and Y with these nodes."""
+    return f"g (float[1,3,{size},{size}] X) => (float[1,3,h,w] Y) {{ {nodes} }}"
+
+
+def functions(*bodies):
+    """A model that calls the first of these functions of one input and output."""
+    head = '<domain: "local", opset_import: ["" : 22, "local" : 1]>'
+    texts = [f" {head} f{number} (x) => (y) {{ {body} }}" for number, body in enumerate(bodies)]
+    return written(graph("[call] Y = local.f0 (X)") + "".join(texts), onnx=22, local=1)
 
 
 @pytest.fixture
@@ -32,6 +43,7 @@ def test_a_pad_and_a_convolution_before_it(nodes):
     assert found.around.rewrites[0] == "Pad may be folded into the pads of MaxPool, which has no padding value"
 
 
+POOL = "MaxPool <kernel_shape = [2, 2], strides = [2, 2]>"
 BRANCHES = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
   y = If (c) <
     then_branch = t () => (float[p,q,r,s] z) {
@@ -48,7 +60,7 @@ BRANCHES = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
         (zoo.in_scan(), ("name", "where", "inside"), [("pool", "body of Scan 'scan'", None)]),
         (zoo.in_function(), ("name", "inside"), [("pool", "function"), ("pool#2", "function")]),
         (zoo.unnamed(), ("name",), [("A",), ("C",), ("D",), ("Y",)]),
-        (broken.duplicate_names(), ("name",), [("pool",), ("pool#2",)]),
+        (graph(f"[pool] A = {POOL} (X) [pool] Y = {POOL} (A)"), ("name",), [("pool",), ("pool#2",)]),
         (zoo.unpool(), ("indices",), [("I",)]),
         (zoo.plain(), ("indices",), [(None,)]),
     ],
@@ -111,13 +123,8 @@ def test_constants_may_be_attributes_of_a_node(nodes):
 
 
 def test_the_internal_domain_of_onnx_runtime_has_its_own_document(nodes):
-    model = written("g (float[1,6,6,3] x) => (float[1,a,b,3] y) { y = Relu(x) }", onnx=17)
-    del model.graph.node[:]
-    model.graph.node.append(
-        helper.make_node("MaxPool", ["x"], ["y"], "pool", domain="com.ms.internal.nhwc", kernel_shape=[2, 2])
-    )
-    model.opset_import.append(helper.make_opsetid("com.ms.internal.nhwc", 11))
-    (found,) = nodes(model)
+    text = "g (float[1,6,6,3] x) => (float[1,a,b,3] y) { y = com.ms.internal.nhwc.MaxPool <kernel_shape = [2, 2]> (x) }"
+    (found,) = nodes(written(text, **{"onnx": 17, "com.ms.internal.nhwc": 11}))
     assert (found.maker.document.name, found.cases[0].case.X.shape) == ("ort-nhwc-11", (1, 6, 6, 3))
 
 
@@ -143,20 +150,26 @@ def test_nothing_outside_of_the_folder_is_read(way, tmp_path):
         read_model(external.external_outside(tmp_path, way))
 
 
+WITHOUT_OPSET = zoo.plain()
+WITHOUT_OPSET.ClearField("opset_import")
+# 2 ** 29 of them.
+CALLS = [f"m = local.f{number + 1} (x) y = local.f{number + 1} (m)" for number in range(29)]
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (broken.cyclic, "which only a later node makes: the graph has a cycle, or its nodes are not in order"),
-        (broken.undefined_input, "which nothing makes"),
-        (broken.recursive_functions, "calls itself"),
-        (broken.exploding_functions, "more than 1000000 nodes"),
-        (broken.bad_opset, "operator set 999; the installed onnx"),
-        (broken.no_opset, "opset_import is empty"),
-        (broken.duplicate_outputs, "two nodes make the tensor"),
+        (broken.cyclic(), "which only a later node makes: the graph has a cycle, or its nodes are not in order"),
+        (written(graph(f"Y = {POOL} (nobody)")), "which nothing makes"),
+        (written(graph(f"Y = {POOL} (X) Y = {POOL} (X)")), "two nodes make the tensor"),
+        (functions("y = local.f1 (x)", "y = local.f0 (x)"), "calls itself"),
+        (functions(*CALLS, "y = MaxPool <kernel_shape = [1, 1]> (x)"), "more than 1000000 nodes"),
+        (broken.bad_opset(), "operator set 999; the installed onnx"),
+        (WITHOUT_OPSET, "opset_import is empty"),
     ],
 )
 def test_a_broken_model_is_refused_with_the_reason(model, message, tmp_path):
-    path = saved(model(), tmp_path)
+    path = saved(model, tmp_path)
     with pytest.raises(BadModel) as refused:
         read_model(path)
     assert message in str(refused.value)
@@ -174,16 +187,28 @@ def test_files_that_are_no_models(tmp_path):
             read_model(path)
 
 
-@pytest.mark.parametrize("model", [broken.huge_dimensions, broken.huge_window])
-def test_huge_tensors_are_not_made(model, nodes):
-    (found,) = nodes(model())
+@pytest.mark.parametrize(
+    "text",
+    [
+        graph(f"A = Relu (X) Y = {POOL} (A)", 2**40),
+        graph(f"Y = MaxPool <kernel_shape = {[2**40] * 2}, pads = {[2**40] * 4}> (X)"),
+    ],
+)
+def test_huge_tensors_are_not_made(text, nodes):
+    (found,) = nodes(text)
     assert found.untested == "its input or output is too large to be tested; --shape gives other sizes"
 
 
-@pytest.mark.parametrize("mistake", list(broken.bad_attributes()))
-def test_invalid_attributes_are_said_and_not_tested(mistake, nodes):
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "strides = [2, 2]", "kernel_shape: ints = []", "kernel_shape = [2.0, 2.0]", 'kernel_shape = [2, 2], strides = "two"',
+        "kernel_shape = [2, 2], kernel_size = 2", "kernel_shape = [2, 2], ceil_mode = [1]",
+    ],
+)  # fmt: skip
+def test_invalid_attributes_are_said_and_not_tested(attributes, nodes):
     try:
-        (found,) = nodes(broken.bad_attributes()[mistake])
+        (found,) = nodes(graph(f"Y = MaxPool <{attributes}> (X)"))
     except BadModel:
         return
     assert "excludes it" in found.untested

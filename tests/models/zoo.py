@@ -1,5 +1,6 @@
 """Models as users have them: every function gives one that ONNX Runtime runs, unless it says otherwise."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ def light(name):
     return Path(onnx.__file__).parent / f"backend/test/data/light/light_{name}.onnx"
 
 
-def resnet_v2(opset=22, size=64):
+def resnet_v2():
     """The beginning of Keras' ResNet50V2 as tf2onnx writes it.
 
     Between its first Conv and the MaxPool stands a Pad of zeros and no Relu, so that a zero of the Pad wins over
@@ -27,33 +28,26 @@ def resnet_v2(opset=22, size=64):
     weights = {"kernel": (16, 3, 7, 7), "bias": np.linspace(-8, 2, 16, dtype=np.float32), "block_kernel": (8, 16, 1, 1)}
     norm = ("gamma", "beta", "mean", "variance")
     weights |= dict.fromkeys(norm[:3], (16,)) | {"variance": np.linspace(0.5, 2, 16, dtype=np.float32)}
+    weights |= {f"pads_of_{amount}": np.array([0, 0, amount, amount] * 2) for amount in (3, 1)}
 
     def add(op, name, *inputs, **attributes):
         source = nodes[-1].output[0] if nodes else "input_1"
         nodes.append(helper.make_node(op, [source, *inputs], [f"{prefix}{name}:0"], f"{prefix}{name}", **attributes))
 
-    def add_pad(name, amount):
-        pads = [0, 0, amount, amount] * 2
-        if opset < 11:
-            add("Pad", name, pads=pads)
-        else:
-            weights[f"pads_of_{amount}"] = np.array(pads, np.int64)
-            add("Pad", name, f"pads_of_{amount}")
-
     add("Transpose", "conv1_pad/Pad__7", perm=[0, 3, 1, 2])
-    add_pad("conv1_pad/Pad", 3)
+    add("Pad", "conv1_pad/Pad", "pads_of_3")
     add("Conv", "conv1_conv/BiasAdd", "kernel", "bias", dilations=[1, 1], strides=[2, 2], kernel_shape=[7, 7], group=1)
-    add_pad("pool1_pad/Pad", 1)
+    add("Pad", "pool1_pad/Pad", "pads_of_1")
     add("MaxPool", "pool1_pool/MaxPool", strides=[2, 2], kernel_shape=[3, 3])
     add("BatchNormalization", "conv2_block1_preact_bn/FusedBatchNormV3", *norm, epsilon=1.001e-5)
     add("Relu", "conv2_block1_preact_relu/Relu")
     add("Conv", "conv2_block1_1_conv/Conv2D", "block_kernel", strides=[1, 1], kernel_shape=[1, 1], group=1)
     add("GlobalAveragePool", "avg_pool/Mean")
 
-    sizes = {"input_1": ["unk__99", size, size, 3], nodes[-1].output[0]: ["unk__100", 8, 1, 1]}
+    sizes = {"input_1": ["unk__99", 64, 64, 3], nodes[-1].output[0]: ["unk__100", 8, 1, 1]}
     source, target = (helper.make_tensor_value_info(name, TensorProto.FLOAT, each) for name, each in sizes.items())
     graph = helper.make_graph(nodes, "tf2onnx", [source], [target], list(initializers(weights)))
-    imports = versions(onnx=opset)
+    imports = versions(onnx=22)
     oldest = helper.find_min_ir_version_for(imports)
     return helper.make_model(graph, producer_name="tf2onnx", opset_imports=imports, ir_version=oldest)
 
@@ -69,8 +63,8 @@ def plain(opset=22, batch=1, height=24, width=24):
     return written(text, CONV_WEIGHTS, onnx=opset)
 
 
-def quantized(folder, form="QDQ", activation="uint8"):
-    """The path of `plain`, quantised by ONNX Runtime; ``form`` is QDQ, ``activation`` uint8 or int8."""
+def quantized(folder, activation="uint8", form="QDQ"):
+    """The path of `plain`, quantised by ONNX Runtime; ``activation`` is uint8 or int8."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Images(CalibrationDataReader):
@@ -80,25 +74,23 @@ def quantized(folder, form="QDQ", activation="uint8"):
         def get_next(self):
             return next(({"X": image} for image in self.images), None)
 
-    path = folder / f"{form}_{activation}.onnx"
-    types = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
+    path, types = folder / f"{form}_{activation}.onnx", {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
     options = {"quant_format": QuantFormat[form], "activation_type": types[activation], "weight_type": QuantType.QInt8}
     quantize_static(saved(plain(opset=21), folder, "float.onnx"), path, Images(), **options)
     return path
 
 
-def nhwc():
-    """Two MaxPools of NHWC tensors as tf2onnx writes them: between Transposes, the second with the pads of SAME."""
-    text = """tf2onnx (float[unk__1,23,20,8] X) => (float[unk__2,h,w,8] Y) {
-        [pool__5] A = Transpose <perm = [0, 3, 1, 2]> (X)
-        [pool] B = MaxPool <strides = [2, 2], kernel_shape = [2, 2]> (A)
-        [pool__6] C = Transpose <perm = [0, 2, 3, 1]> (B)
-        [dense] D = MatMul (C, W)
-        [same__7] E = Transpose <perm = [0, 3, 1, 2]> (D)
-        [same] F = MaxPool <strides = [2, 1], kernel_shape = [3, 2], pads = [1, 0, 1, 1]> (E)
-        [same__8] Y = Transpose <perm = [0, 2, 3, 1]> (F)
-    }"""
-    return written(text, {"W": (8, 8)}, onnx=13)
+# Two MaxPools of NHWC tensors as tf2onnx writes them: between Transposes, the second with the pads of SAME.
+NHWC = """tf2onnx (float[unk__1,23,20,8] X) => (float[unk__2,h,w,8] Y) {
+    [pool__5] A = Transpose <perm = [0, 3, 1, 2]> (X)
+    [pool] B = MaxPool <strides = [2, 2], kernel_shape = [2, 2]> (A)
+    [pool__6] C = Transpose <perm = [0, 2, 3, 1]> (B)
+    [dense] D = MatMul (C, W)
+    [same__7] E = Transpose <perm = [0, 3, 1, 2]> (D)
+    [same] F = MaxPool <strides = [2, 1], kernel_shape = [3, 2], pads = [1, 0, 1, 1]> (E)
+    [same__8] Y = Transpose <perm = [0, 2, 3, 1]> (F)
+}"""
+nhwc = partial(written, NHWC, {"W": (8, 8)}, onnx=13)
 
 
 def half():
@@ -113,90 +105,71 @@ def half():
     return written(text, {name: random.normal(size=each).astype(np.float16) for name, each in CONV_WEIGHTS.items()})
 
 
-def half_between_casts():
-    """A float32 model whose MaxPool alone is of float16."""
-    text = """casts (float[1,3,24,24] X) => (float[1,4,h,w] Y) {
-        [conv] A = Conv (X, W)
-        [to_half] B = Cast <to = 10> (A)
-        [pool] C = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (B)
-        [from_half] D = Cast <to = 1> (C)
-        [last] Y = Conv (D, V)
-    }"""
-    return written(text, CONV_WEIGHTS)
-
-
-def in_if():
-    """A MaxPool in each branch of an If; both pool a tensor of the graph around them."""
-    text = """in_if (float[1,3,24,24] X) => (float[1,8,h,w] Y) {
-        [conv] A = Conv (X, W)
-        [mean] M = ReduceMean <keepdims = 0> (X)
-        zero = Constant <value_float = 0.0> ()
-        [is_bright] condition = Greater (M, zero)
-        [choice] Y = If (condition) <
-            then_branch = bright () => (float[1,8,h,w] P) {
-                [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (A) },
-            else_branch = dark () => (float[1,8,h,w] Q) {
-                [relu] R = Relu (A)
-                [pool] Q = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (R) }>
-    }"""
-    return written(text, {"W": (8, 3, 3, 3)})
-
-
-def in_loop():
-    """A MaxPool in the body of a Loop that halves its state three times, and adds a tensor of the graph around it."""
-    text = """in_loop (float[1,3,32,32] X) => (float[1,3,h,w] Y) {
-        [bias] B = ReduceMax <keepdims = 1> (X)
-        trips = Constant <value = int64 {3}> ()
-        always = Constant <value = bool {1}> ()
-        [loop] Y = Loop (trips, always, X) <body = body (int64 trip, bool on, float[1,3,h,w] S) => (bool go, float[1,3,h,w] T) {
-            [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (S)
-            [add] T = Sub (P, B)
-            go = Identity (on) }>
-    }"""
-    return written(text)
-
-
-def in_scan():
-    """A MaxPool in the body of a Scan over the frames of a film."""
-    text = """in_scan (float[frames,1,3,16,16] X) => (float[frames,1,3,8,8] Y) {
-        [scan] Y = Scan <num_scan_inputs = 1, body = body (float[1,3,16,16] F) => (float[1,3,8,8] P) {
-            [neg] N = Neg (F)
-            [pool] P = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 0, 0]> (N) }> (X)
-    }"""
-    return written(text)
-
-
-def in_function():
-    """A MaxPool in a function of the model that is called twice, with tensors of different shapes and other strides."""
-    text = """in_function (float[1,3,24,24] X) => (float[1,3,h,w] Y) {
-        [first] A = local.pooled <strides = [2, 2]> (X)
-        [second] Y = local.pooled <strides = [1, 1]> (A)
-    }
-    <domain: "local", opset_import: ["" : 22]>
-    pooled <strides> (x) => (y) {
-        [conv] a = Neg (x)
-        [pool] y = MaxPool <kernel_shape = [3, 3], strides: ints = @strides> (a)
-    }"""
-    return written(text, onnx=22, local=1)
-
-
-def unpool():
-    """A MaxPool whose Indices a MaxUnpool takes."""
-    text = """unpool (float[1,3,16,16] X) => (float[1,3,16,16] Y) {
-        [pool] P, I = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
-        [scale] S = Mul (P, P)
-        [unpool] Y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (S, I)
-    }"""
-    return written(text)
-
-
-def indices_output():
-    """A MaxPool whose Indices are an output of the model, in column-major order."""
-    text = """indices (float[1,2,9,12] X) => (float[1,2,h,w] Y, int64[1,2,h,w] I) {
-        [relu] R = Relu (X)
-        [pool] Y, I = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], storage_order = 1> (R)
-    }"""
-    return written(text)
+# A float32 model whose MaxPool alone is of float16.
+HALF_BETWEEN_CASTS = """casts (float[1,3,24,24] X) => (float[1,4,h,w] Y) {
+    [conv] A = Conv (X, W)
+    [to_half] B = Cast <to = 10> (A)
+    [pool] C = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (B)
+    [from_half] D = Cast <to = 1> (C)
+    [last] Y = Conv (D, V)
+}"""
+half_between_casts = partial(written, HALF_BETWEEN_CASTS, CONV_WEIGHTS)
+# A MaxPool in each branch of an If; both pool a tensor of the graph around them.
+IN_IF = """in_if (float[1,3,24,24] X) => (float[1,8,h,w] Y) {
+    [conv] A = Conv (X, W)
+    [mean] M = ReduceMean <keepdims = 0> (X)
+    zero = Constant <value_float = 0.0> ()
+    [is_bright] condition = Greater (M, zero)
+    [choice] Y = If (condition) <
+        then_branch = bright () => (float[1,8,h,w] P) {
+            [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (A) },
+        else_branch = dark () => (float[1,8,h,w] Q) {
+            [relu] R = Relu (A)
+            [pool] Q = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (R) }>
+}"""
+in_if = partial(written, IN_IF, {"W": (8, 3, 3, 3)})
+# A MaxPool in the body of a Loop that halves its state three times, and adds a tensor of the graph around it.
+IN_LOOP = """in_loop (float[1,3,32,32] X) => (float[1,3,h,w] Y) {
+    [bias] B = ReduceMax <keepdims = 1> (X)
+    trips = Constant <value = int64 {3}> ()
+    always = Constant <value = bool {1}> ()
+    [loop] Y = Loop (trips, always, X) <body = body (int64 trip, bool on, float[1,3,h,w] S) => (bool go, float[1,3,h,w] T) {
+        [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (S)
+        [add] T = Sub (P, B)
+        go = Identity (on) }>
+}"""
+in_loop = partial(written, IN_LOOP)
+# A MaxPool in the body of a Scan over the frames of a film.
+IN_SCAN = """in_scan (float[frames,1,3,16,16] X) => (float[frames,1,3,8,8] Y) {
+    [scan] Y = Scan <num_scan_inputs = 1, body = body (float[1,3,16,16] F) => (float[1,3,8,8] P) {
+        [neg] N = Neg (F)
+        [pool] P = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 0, 0]> (N) }> (X)
+}"""
+in_scan = partial(written, IN_SCAN)
+# A MaxPool in a function of the model that is called twice, with tensors of different shapes and other strides.
+IN_FUNCTION = """in_function (float[1,3,24,24] X) => (float[1,3,h,w] Y) {
+    [first] A = local.pooled <strides = [2, 2]> (X)
+    [second] Y = local.pooled <strides = [1, 1]> (A)
+}
+<domain: "local", opset_import: ["" : 22]>
+pooled <strides> (x) => (y) {
+    [conv] a = Neg (x)
+    [pool] y = MaxPool <kernel_shape = [3, 3], strides: ints = @strides> (a)
+}"""
+in_function = partial(written, IN_FUNCTION, onnx=22, local=1)
+# A MaxPool whose Indices a MaxUnpool takes.
+UNPOOL = """unpool (float[1,3,16,16] X) => (float[1,3,16,16] Y) {
+    [pool] P, I = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
+    [scale] S = Mul (P, P)
+    [unpool] Y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (S, I)
+}"""
+unpool = partial(written, UNPOOL)
+# A MaxPool whose Indices are an output of the model, in column-major order.
+INDICES_OUTPUT = """indices (float[1,2,9,12] X) => (float[1,2,h,w] Y, int64[1,2,h,w] I) {
+    [relu] R = Relu (X)
+    [pool] Y, I = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], storage_order = 1> (R)
+}"""
+indices_output = partial(written, INDICES_OUTPUT)
 
 
 def sppf():
@@ -219,28 +192,24 @@ def sppf():
     return model
 
 
-def nhwc_max_pool():
-    """ONNX Runtime's own MaxPool of quantised NHWC tensors, behind a QuantizeLinear."""
-    text = """nhwc_max_pool (float[1,12,12,4] X) => (float[1,h,w,4] Y) {
-        scale = Constant <value_float = 0.05> ()
-        zero = Constant <value = uint8 {128}> ()
-        [quantize] Q = QuantizeLinear (X, scale, zero)
-        [pool] P = com.microsoft.NhwcMaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (Q)
-        [dequantize] Y = DequantizeLinear (P, scale, zero)
-    }"""
-    return written(text, onnx=13, microsoft=1)
-
-
-def unnamed():
-    """Three MaxPools and a GlobalMaxPool, and no node has a name."""
-    text = """unnamed (float[1,3,32,32] X) => (float[1,3,1,1] Y) {
-        A = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
-        B = Relu (A)
-        C = MaxPool <kernel_shape = [3, 3], auto_pad = "SAME_UPPER"> (B)
-        D = MaxPool <kernel_shape = [2, 2], dilations = [2, 2]> (C)
-        Y = GlobalMaxPool (D)
-    }"""
-    return written(text)
+# ONNX Runtime's own MaxPool of quantised NHWC tensors, behind a QuantizeLinear.
+NHWC_MAX_POOL = """nhwc_max_pool (float[1,12,12,4] X) => (float[1,h,w,4] Y) {
+    scale = Constant <value_float = 0.05> ()
+    zero = Constant <value = uint8 {128}> ()
+    [quantize] Q = QuantizeLinear (X, scale, zero)
+    [pool] P = com.microsoft.NhwcMaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (Q)
+    [dequantize] Y = DequantizeLinear (P, scale, zero)
+}"""
+nhwc_max_pool = partial(written, NHWC_MAX_POOL, onnx=13, microsoft=1)
+# Three MaxPools and a GlobalMaxPool, and no node has a name.
+UNNAMED = """unnamed (float[1,3,32,32] X) => (float[1,3,1,1] Y) {
+    A = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
+    B = Relu (A)
+    C = MaxPool <kernel_shape = [3, 3], auto_pad = "SAME_UPPER"> (B)
+    D = MaxPool <kernel_shape = [2, 2], dilations = [2, 2]> (C)
+    Y = GlobalMaxPool (D)
+}"""
+unnamed = partial(written, UNNAMED)
 
 
 def dynamic():
@@ -248,26 +217,22 @@ def dynamic():
     return plain(batch="batch", height="height", width="width")
 
 
-def unknown_shape():
-    """A MaxPool of a tensor whose rank alone the run shows: the shape that it is given goes through NonZero."""
-    text = """unknown_shape (float[2,3,12,12] X) => (float Y) {
-        [shape] S = Shape (X)
-        [positions] Z = NonZero (S)
-        flat = Constant <value = int64[1] {-1}> ()
-        [flatten] F = Reshape (Z, flat)
-        [sizes] D = Gather (S, F)
-        [reshape] R = Reshape (X, D)
-        [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (R)
-        [sum] Y = ReduceSum <keepdims = 0> (P)
-    }"""
-    return written(text)
-
-
-def custom_operator():
-    """A MaxPool behind an operator of somebody's own domain, which ONNX Runtime does not know and refuses."""
-    text = """custom (float[1,3,12,12] X) => (float Y) {
-        [denoise] D = example.custom.Denoise <strength = 3> (X)
-        [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (D)
-        [sum] Y = ReduceSum <keepdims = 0> (P)
-    }"""
-    return written(text, **{"onnx": 22, "example.custom": 1})
+# A MaxPool of a tensor whose rank alone the run shows: the shape that it is given goes through NonZero.
+UNKNOWN_SHAPE = """unknown_shape (float[2,3,12,12] X) => (float Y) {
+    [shape] S = Shape (X)
+    [positions] Z = NonZero (S)
+    flat = Constant <value = int64[1] {-1}> ()
+    [flatten] F = Reshape (Z, flat)
+    [sizes] D = Gather (S, F)
+    [reshape] R = Reshape (X, D)
+    [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (R)
+    [sum] Y = ReduceSum <keepdims = 0> (P)
+}"""
+unknown_shape = partial(written, UNKNOWN_SHAPE)
+# A MaxPool behind an operator of somebody's own domain, which ONNX Runtime does not know and refuses.
+CUSTOM_OPERATOR = """custom (float[1,3,12,12] X) => (float Y) {
+    [denoise] D = example.custom.Denoise <strength = 3> (X)
+    [pool] P = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (D)
+    [sum] Y = ReduceSum <keepdims = 0> (P)
+}"""
+custom_operator = partial(written, CUSTOM_OPERATOR, **{"onnx": 22, "example.custom": 1})
