@@ -49,13 +49,9 @@ def test_a_node_with_everything_explicit_is_inside_and_judged_by_sonnx(node):
         ({"x": "bfloat16[1, 3, 8, 8]", "y": "bfloat16[a, b, c, d]"}, "type", "X is bfloat16", ""),
         ({"x": "float[N, 3, 8, 8]"}, "shapes", "the shape of X is not explicit", ""),
         ({"opset": 13}, "version", "operator set 13 has ONNX MaxPool-12", ""),
-        ({"strides": "[0, 1]"}, "strides", "strides must be at least 1", "SONNX MaxPool, strides: C1"),
         ({"strides": "[1]"}, "strides", "", "ONNX MaxPool-22, attribute strides (SONNX has no constraint on it)"),
-        ({"dilations": "[1, 0]"}, "dilations", "dilations must be at least 1", ""),
         ({"dilations": "[1]"}, "dilations", "dilations must have 2 values", "SONNX MaxPool, dilations: C2"),
-        ({"pads": "[0, 0]"}, "pads", "pads", "SONNX MaxPool, pads: C1"),
         ({"kernel_shape": "[20, 20]"}, "Y", "the window covers 20 cells", ""),
-        ({"auto_pad": '"FOO"'}, "auto_pad", "FOO", "SONNX MaxPool, auto_pad: C1"),
         ({"y": "float16[a, b, c, d]"}, "GR3", "Y is declared as float16", ""),
         ({"y": "float[1, 3, 5, 5]"}, "Y", "the model declares Y as [1, 3, 5, 5]; it is [1, 3, 4, 4]", ""),
     ],
@@ -68,39 +64,36 @@ def test_each_condition(node, changes, short, message, clause):
     assert "SONNX" in finding.clause
 
 
-@pytest.mark.parametrize(
-    ("changes", "words", "expected"),
-    [
+def test_what_a_document_leaves_open_is_said(node):
+    for changes, words, expected in (
         ({"pads": "[2, 0, 0, 0]"}, "a padding is as large as the kernel", True),
         ({"pads": "[3, 0, 0, 0]", "spec": "onnx"}, "padding alone", True),
         ({"pads": "[3, 0, 0, 0]"}, "padding alone", False),
         ({"auto_pad": '"SAME_UPPER"', "dilations": "[2, 2]"}, "SAME padding with dilations", True),
-    ],
-)
-def test_what_a_document_leaves_open_is_said(node, changes, words, expected):
-    assert any(words in point for point in node(**changes).open_points) is expected
-
-
-SAME_UPPER = {"auto_pad": '"SAME_UPPER"', "strides": "[1, 1]"}
-SAME_LOWER = {"auto_pad": '"SAME_LOWER"', "strides": "[1, 1]"}
+    ):
+        assert any(words in point for point in node(**changes).open_points) is expected
 
 
 @pytest.mark.parametrize(
     ("changes", "fix", "pads"),
     [
-        (SAME_UPPER, "write auto_pad=NOTSET, pads=[0, 0, 1, 1], so that Y stays as it is", "[0, 0, 1, 1]"),
-        (SAME_LOWER, "write auto_pad=NOTSET, pads=[1, 1, 0, 0], so that Y stays as it is", "[1, 1, 0, 0]"),
         (
-            {"ceil_mode": "1", "x": "float[1, 3, 7, 7]"},
-            "write ceil_mode=0, pads=[0, 0, 1, 1], so that Y stays as it is",
+            {"auto_pad": '"SAME_UPPER"', "strides": "[1, 1]"},
+            "auto_pad=NOTSET, pads=[0, 0, 1, 1], so that",
             "[0, 0, 1, 1]",
         ),
-        ({"ceil_mode": "1"}, "write ceil_mode=0: Y stays as it is", INSIDE["pads"]),
+        (
+            {"auto_pad": '"SAME_LOWER"', "strides": "[1, 1]"},
+            "auto_pad=NOTSET, pads=[1, 1, 0, 0], so that",
+            "[1, 1, 0, 0]",
+        ),
+        ({"ceil_mode": "1", "x": "float[1, 3, 7, 7]"}, "ceil_mode=0, pads=[0, 0, 1, 1], so that", "[0, 0, 1, 1]"),
+        ({"ceil_mode": "1"}, "ceil_mode=0:", INSIDE["pads"]),
     ],
 )
 def test_the_fix_keeps_y(node, changes, fix, pads):
     wrong = node(**changes)
-    assert fix in [each.fix for each in wrong.profile]
+    assert f"write {fix} Y stays as it is" in [each.fix for each in wrong.profile]
     # By the definition: the outputs before and after are equal.
     fixed = node(**{**changes, "auto_pad": '"NOTSET"', "ceil_mode": "0", "pads": pads})
     before, after = (each.cases[0].case.oracle().outputs for each in (wrong, fixed))
@@ -130,7 +123,7 @@ def test_indices_have_their_type_and_the_shape_of_y(tmp_path, indices, shorts):
 
 def test_sparse_tensors_wherever_they_are(tmp_path):
     model = written(f"g (float[1,3,8,8] x) => (float[1,3,4,4] y) {{ [pool] y = MaxPool <{ATTRIBUTES}> (x) }}")
-    values = helper.make_tensor("s", 1, [1], [1.0])
-    sparse = helper.make_sparse_tensor(values, helper.make_tensor("i", 7, [1], [0]), [3])
+    numbers, cells = helper.make_tensor("i", 7, [1], [0]), helper.make_tensor("s", 1, [1], [1.0])
+    sparse = helper.make_sparse_tensor(cells, numbers, [3])
     model.graph.node.insert(0, helper.make_node("Constant", [], ["unused"], sparse_value=sparse))
     assert [each.short for each in only(model, tmp_path).profile] == ["GR1"]

@@ -33,10 +33,7 @@ def ort(version="1.32.0", *features, name="onnxruntime", distribution="onnxrunti
 
 TVM = ort("99", name="tvm", distribution="apache-tvm", provider="CPU")
 IREE = ort("99", name="iree", distribution="iree-base-compiler", provider="CPU")
-OPENCV, CLASSIC = (
-    ort("99", name="opencv", distribution="opencv-python-headless", provider=f"{engine}Engine")
-    for engine in ("New", "Classic")
-)
+OPENCV = ort("99", name="opencv", distribution="opencv-python-headless", provider="NewEngine")
 
 
 @pytest.fixture
@@ -74,7 +71,6 @@ DROPPED = "strides = [3, 3], pads = [0, 0, 2, 2], ceil_mode = 1"
 
 REACHED = [
     ("ORT-PAD-FOLDED", ort("1.23.2"), pad(), True),
-    ("ORT-PAD-FOLDED", ort("1.25.1"), pad(opset=22), True),
     ("ORT-PAD-FOLDED", ort("1.32.0"), pad(), False),
     ("ORT-PAD-FOLDED", ort("1.31.1"), LARGE, False),
     ("ORT-PAD-FOLDED-LOAD", ort("1.31.1"), LARGE, True),
@@ -82,74 +78,69 @@ REACHED = [
     ("ORT-SEED-KEPT", ort("1.23.2"), INDICES, True),
     ("ORT-SEED-KEPT", ort("1.31.1"), INDICES, False),
     ("ORT-SEED-KEPT", ort("1.23.2"), {}, False),
-    ("ORT-SEED-KEPT", ort("1.23.2"), {"dtype": "double"}, True),
     ("ORT-SEED-KEPT", ort("1.23.2"), {"dtype": "int8"}, False),
-    ("ORT-LOWEST-BLOCKED", ort("1.23.2"), CHANNELS[2], False),
     ("ORT-LOWEST-BLOCKED", ort("1.28.0"), CHANNELS[2], True),
     ("ORT-LOWEST-BLOCKED", ort("1.28.0"), CHANNELS[3], False),
     ("ORT-LOWEST-BLOCKED", ort("1.28.0", "avx2"), CHANNELS[1], True),
     ("ORT-LOWEST-BLOCKED", ort("1.28.0", "unknown"), CHANNELS[2], False),
-    ("ORT-LOWEST-Y-ONLY", ort(), {}, False),
     ("ORT-LOWEST-Y-ONLY", ort(), {"more": "strides = [2, 2], pads = [0, 1, 0, 1]"}, True),
     ("ORT-LOWEST-Y-ONLY", ort(), {"more": "strides = [2, 2], pads = [1, 0, 1, 0]"}, False),
     ("ORT-LOWEST-Y-ONLY", ort(), {"k": [2], "shape": "1, 4, 8"}, True),
     ("ORT-LOWEST-Y-ONLY", ort("1.28.0", "avx2"), {"more": "pads = [1, 1, 1, 1]", **CHANNELS[0]}, True),
-    ("ORT-LOWEST-Y-ONLY", ort("1.28.0", "avx2"), {"more": "pads = [1, 1, 1, 1]", **CHANNELS[1]}, False),
     ("ORT-SAME-DILATION", ort(), {"more": f"dilations = [2, 2], {SAME}"}, True),
     ("ORT-SAME-DILATION", ort(), {"more": "dilations = [2, 2]"}, False),
     ("ORT-VERSION-1-FLOAT32", ort(), {"opset": 7, "dtype": "double"}, True),
-    ("ORT-VERSION-1-FLOAT32", ort(), {"opset": 8, "dtype": "double"}, False),
     ("ORT-QDQ-ZERO-POINT", ort(), quantized(np.int8, 21), True),
     ("ORT-QDQ-ZERO-POINT", ort(), quantized(np.uint8, 21), False),
     ("TVM-CLIP-FLOAT16", TVM, {"before": "B = Clip <min = 0.0> (X)", "opset": 10, "dtype": "float16"}, True),
-    ("TVM-CLIP-FLOAT16", TVM, {"opset": 10, "dtype": "float16"}, False),
     ("IREE-SUBNORMALS", IREE, {"dtype": "float16"}, False),
     ("IREE-INDICES-PADDED", IREE, {"more": "pads = [0, 0, 1, 1]", **INDICES}, True),
     ("IREE-INDICES-PADDED", IREE, {"more": "pads = [1, 1, 1, 1]", **INDICES}, False),
-    ("IREE-CEIL-DROPPED", IREE, {"more": "ceil_mode = 1, strides = [2, 2]"}, False),
     ("IREE-CEIL-DROPPED", IREE, {"k": (1, 1), "more": DROPPED, "shape": "1, 1, 6, 6"}, True),
     ("OPENCV-SAME", OPENCV, {"k": (3, 3), "more": SAME}, False),
     ("OPENCV-SAME", OPENCV, {"k": (3, 3), "more": f"strides = [2, 2], {SAME}"}, True),
-    ("OPENCV-CLASSIC-ONE-AXIS-PADS", CLASSIC, {"k": [3], "more": "pads = [1, 1]", "shape": "1, 4, 8"}, False),
-    ("OPENCV-CLASSIC-ONE-AXIS-PADS", CLASSIC, {"k": [3], "more": "pads = [0, 1]", "shape": "1, 4, 8"}, True),
 ]
 
 
+@pytest.fixture
+def reached(node):
+    """What is known to reach the MaxPool of a model on a target, by the defect."""
+
+    def of(target, model, defects=DEFECTS):
+        found = node(**model)
+        return {each.defect.id: each for each in reaching(defects, target, found.features, found.variants)}
+
+    return of
+
+
 @pytest.mark.parametrize(("identity", "target", "model", "expected"), REACHED)
-def test_a_defect_reaches_a_model(node, identity, target, model, expected):
-    found = node(**model)
-    reached = [each.defect.id for each in reaching(DEFECTS, target, found.features, found.variants)]
-    assert (identity in reached) is expected
+def test_a_defect_reaches_a_model(reached, identity, target, model, expected):
+    assert (identity in reached(target, model)) is expected
 
 
 @pytest.mark.parametrize(
-    ("target", "model", "needs"),
+    ("identity", "target", "model", "needs"),
     [
-        (ort("1.23.2"), INDICES, {"ORT-SEED-KEPT": "-inf or NaN or the lowest value of the type"}),
-        (ort("1.23.2"), {"dtype": "double"}, {"ORT-SEED-KEPT": "-inf or NaN"}),
-        (ort("1.31.1"), pad(), {"ORT-PAD-FOLDED": "negative values"}),
-        (IREE, {}, {"IREE-SUBNORMALS": "subnormal numbers"}),
-        (OPENCV, {}, {"OPENCV-SUBNORMALS": "subnormal numbers"}),
+        ("ORT-SEED-KEPT", ort("1.23.2"), INDICES, "-inf or NaN or the lowest value of the type"),
+        ("ORT-SEED-KEPT", ort("1.23.2"), {"dtype": "double"}, "-inf or NaN"),
+        ("ORT-PAD-FOLDED", ort("1.31.1"), pad(), "negative values"),
+        ("IREE-SUBNORMALS", IREE, {}, "subnormal numbers"),
     ],
 )
-def test_the_values_that_are_needed_are_those_of_what_can_happen(node, target, model, needs):
-    found = node(**model)
-    reached = {each.defect.id: each.needs for each in reaching(DEFECTS, target, found.features, found.variants)}
-    assert reached.items() >= needs.items()
+def test_the_values_that_are_needed_are_those_of_what_can_happen(reached, identity, target, model, needs):
+    found = reached(target, model)[identity]
+    assert (found.needs, found.needs_negative) == (needs, needs == "negative values")
 
 
 @pytest.mark.parametrize(
     ("target", "model", "expected"),
     [
         (ort(), {"opset": 22, "dtype": "bfloat16"}, ["ORT-NO-BFLOAT16"]),
-        (ort(), {"k": (2, 2, 2, 2), "shape": "1, 1, 4, 4, 4, 4"}, ["ORT-FOUR-AXES"]),
         (TVM, {"k": (3, 3), "more": "strides = [2, 2]"}, ["TVM-LOWEST", "TVM-NAN"]),
     ],
 )
-def test_what_is_refused_has_no_wrong_values_and_a_usual_model_few(node, target, model, expected):
-    found = node(**model)
-    reached = reaching(DEFECTS, target, found.features, found.variants)
-    assert [each.defect.id for each in reached] == expected
+def test_what_is_refused_has_no_wrong_values_and_a_usual_model_few(reached, target, model, expected):
+    assert list(reached(target, model)) == expected
 
 
 def defect(name, *expected, **conditions):
@@ -171,10 +162,7 @@ OLDER = frozenset({Variant(Y_ALONE, OLDEST_OPSET)})
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        (defect("D", expectation("shape")), False),
-        (defect("D", expectation("shape", opset=">=12")), True),
         (defect("D", expectation("shape"), **FLOAT), True),
-        (defect("D", expectation("shape", opset="<12"), **FLOAT), False),
         (defect("D", expectation("shape", opset=">=12"), dtypes=("int8",)), False),
         (defect("D", expectation("shape", opset="<12"), expectation("shape", values=("nan",)), **FLOAT), True),
         (defect("D", expectation("shape", variants=frozenset({WITH_INDICES}), opset=">=12")), False),
@@ -184,9 +172,8 @@ OLDER = frozenset({Variant(Y_ALONE, OLDEST_OPSET)})
         (defect("D", expectation("shape", variants=OLDER, spatial=(2,))), False),
     ],
 )
-def test_a_defect_reaches_a_node_by_one_of_its_expectations(node, made, expected):
-    pool = node()
-    assert bool(reaching([made], ort(), pool.features, pool.variants)) is expected
+def test_a_defect_reaches_a_node_by_one_of_its_expectations(reached, made, expected):
+    assert bool(reached(ort(), {}, [made])) is expected
 
 
 def execution(kinds, opset=None):
@@ -214,7 +201,6 @@ UNMET = [{"values": ("nan",)}, {"dtypes": ("int8",)}, {"indices": True}, {"opset
         # Together, defects explain what none explains alone.
         (["rewritten-wrongly", LOWEST, MOVED], [FOLDED, SPECIAL], "FOLDED"),
         (["rewritten-wrongly", LOWEST, MOVED], [SPECIAL], None),
-        (["rewritten-wrongly"], [FOLDED, SPECIAL], None),
         (["rewritten-wrongly", LOWEST, MOVED, "crash"], [FOLDED, SPECIAL], None),
         # No defect is named whose conditions an execution does not meet, or that has none.
         ([LOWEST], [defect("D", expectation(LOWEST))], None),
@@ -243,9 +229,7 @@ def test_a_defect_of_other_operator_sets_explains_no_execution():
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        ("A = Relu (X) B = Transpose <perm = [0, 1, 3, 2]> (A)", True),
         ("A = Clip <min = 0.0, max = 6.0> (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1]> (A)", True),
-        ("B = Clip <min = -1.0, max = 6.0> (X)", False),
         ("A = Relu (X) B = Neg (A)", False),
         ("A = Relu (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1], value = -1.0> (A)", False),
         ("", False),
@@ -253,10 +237,3 @@ def test_a_defect_of_other_operator_sets_explains_no_execution():
 )
 def test_no_value_below_zero_gets_past_a_relu(node, before, expected):
     assert node(before=before, opset=10).around.is_behind_relu == expected
-
-
-def test_what_needs_values_below_zero_is_told_apart(node):
-    found = node(**pad())
-    reached = reaching(DEFECTS, ort("1.31.1"), found.features, found.variants)
-    needing = {each.defect.id: each.needs_negative for each in reached}
-    assert (needing["ORT-PAD-FOLDED"], needing["ORT-NAN-POSITION"]) == (True, False)
