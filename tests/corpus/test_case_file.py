@@ -22,11 +22,10 @@ CASE = (
 def corpus(tmp_path):
     """Writes a case file, and others by their names, and gives their folder."""
 
-    def write(text, name="x.yaml", **others):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-        for other, content in others.items():
-            (tmp_path / f"{other}.yaml").write_text(content)
+    def write(text, name="x", **others):
+        for path, content in {name: text, **others}.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / f"{path}.yaml").write_text(content)
         return tmp_path
 
     return write
@@ -35,7 +34,7 @@ def corpus(tmp_path):
 @pytest.fixture
 def cases(corpus):
     """The cases of a case file."""
-    return lambda text, name="x.yaml": collect([corpus(text, name)]).cases
+    return lambda text, name="x": collect([corpus(text, name)]).cases
 
 
 def problems(folder):
@@ -67,7 +66,7 @@ cases:
     input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}
     outputs: [Y]
 """,
-        "sub/x.yaml",
+        "sub/x",
     )
     assert first.id == "sub/x:one"
     assert (first.title, first.covers, first.tags, first.erratum) == ("Why", ("SONNX-MAX",), ("t",), "none really")
@@ -146,11 +145,7 @@ def test_an_expectation_the_reference_does_not_share_is_a_problem_unless_an_erra
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
-    [
-        (("[2, 2]}", "[2, 2], strides: [-1, 1]}"), "invalid-attribute"),
-        (("float32", "int32"), "invalid-type"),
-        (("[2, 2]}", "[5, 5]}"), "window-larger-than-input"),
-    ],
+    [(("float32", "int32"), "invalid-type"), (("[2, 2]}", "[5, 5]}"), "window-larger-than-input")],
 )
 def test_a_case_that_the_document_excludes_must_expect_the_refusal(corpus, cases, cli, changed, reason):
     """Otherwise a mistake in a case would conform on every runtime that refuses it."""
@@ -158,9 +153,7 @@ def test_a_case_that_the_document_excludes_must_expect_the_refusal(corpus, cases
     (case,) = cases(text)
     (problem,) = contradictions(case)
     assert f"if that is intended, write expect: {{refuse: {reason}}}" in problem.message
-    for command in (("cases", "lint"), ("run",)):
-        done = cli(*command, corpus(text))
-        assert (done.code, problem.message in done.err) == (2, True)
+    cli("run", corpus(text)).check(2, problem.message)
     (case,) = cases(f"{text}    expect: {{refuse: {reason}}}\n")
     assert contradictions(case) == []
     (case,) = cases(f"{text}    expect: {{refuse: invalid-shape}}\n")
@@ -261,12 +254,11 @@ def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus, monkeypatch):
-    folder = corpus(CASE, "deep/er/x.yaml", y=CASE, **{"known-divergences": "known: []\n"})
+    folder = corpus(CASE, "deep/er/x", y=CASE, **{"known-divergences": "known: []\n"})
     for path in (folder, folder / "deep", folder / "deep/er/x.yaml"):
         collected = collect([path])
-        assert collected.cases[0].id == "deep/er/x:a"
+        assert (collected.cases[0].id, collected.whole) == ("deep/er/x:a", path == folder)
         assert collected.known_files == [folder / "known-divergences.yaml"]
-        assert collected.whole == (path == folder)
     assert collect([folder, folder / "deep"]).whole
     # A path upwards has the root of its own.
     (folder / "other").mkdir()
@@ -281,17 +273,18 @@ def test_paths_that_are_no_corpus(tmp_path):
     (tmp_path / "outside.yaml").write_text(CASE)
     for name in ("a", "b", "empty", "link"):
         (tmp_path / name).mkdir()
-        if name in ("a", "b"):
-            (tmp_path / name / "x.yaml").write_text(CASE)
+    for name in ("a", "b"):
+        (tmp_path / name / "x.yaml").write_text(CASE)
     (tmp_path / "link/x.yaml").symlink_to(tmp_path / "outside.yaml")
-    for names, message in (
-        (["link"], "leads out of the corpus"),
-        (["absent"], "not found"),
-        (["empty"], "no case file"),
-        (["a", "b"], "the id 'x:a' is also used in"),
-    ):
+    messages = {
+        "link": "leads out of the corpus",
+        "absent": "not found",
+        "empty": "no case file",
+        "a b": "is also used in",
+    }
+    for names, message in messages.items():
         with pytest.raises(CorpusError, match=message):
-            collect([tmp_path / name for name in names])
+            collect([tmp_path / name for name in names.split()])
 
 
 def test_the_digest_of_a_case_depends_only_on_what_determines_the_result(cases):
@@ -323,10 +316,6 @@ cases:
     input: {dtype: $dtype, shape: [1], fill: $value}
     expect: {refuse: invalid-shape}
 """
-    for old, new, is_valid in (
-        ("", "", True),
-        ("refuse:", "refuses:", False),
-        ("spec: sonnx", "spec: onnx-21", True),
-        ("spec: sonnx", "spec: onnx-x", False),
-    ):
-        assert validator.is_valid(yaml.safe_load(text.replace(old, new))) is is_valid
+    changes = (("refuse:", "refuses:"), ("onnx", "onnx"), ("sonnx", "onnx-21"), ("sonnx", "onnx-x"))
+    valid = [validator.is_valid(yaml.safe_load(text.replace(old, new))) for old, new in changes]
+    assert valid == [False, True, True, False]

@@ -232,9 +232,8 @@ def test_the_samples_are_the_same_imported_and_read_directly(tmp_path):
 
 def test_folders_are_groups_and_a_test_outside_the_profile_is_judged_by_onnx(tmp_path):
     test = changed(tmp_path / "a")
-    changed(tmp_path / "b")
-    changed(tmp_path / "b", "c.json", attributes={**test["attributes"], "ceil_mode": 1})
-    assert {case.id for case in collect([tmp_path]).cases} == {"a/sonnx:a", "b/onnx-22:c", "b/sonnx:a"}
+    changed(tmp_path / "b", attributes={**test["attributes"], "ceil_mode": 1})
+    assert {case.id for case in collect([tmp_path]).cases} == {"a/sonnx:a", "b/onnx-22:a"}
 
 
 def test_a_value_that_json_cannot_express(tmp_path):
@@ -330,10 +329,9 @@ def test_every_bit_of_every_dtype_is_read_back(X, tmp_path_factory):
     assert same(case.expect.Y, X).all()
 
 
-@pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
-def test_a_tensor_without_cells(shape, tmp_path):
-    case = written(case_of(np.zeros(shape, np.float32)), tmp_path)
-    assert (case.X.shape, case.expect.shape) == (shape, shape)
+def test_a_tensor_without_cells(tmp_path):
+    case = written(case_of(np.zeros((1, 0, 2), np.float32)), tmp_path)
+    assert case.X.shape == case.expect.shape == (1, 0, 2)
 
 
 @pytest.mark.parametrize("text", ["1e5", "007", "no", "null", "-.inf", "0x10", "é", "a#b", "'", '"', "-", "{a}", "1.0"])

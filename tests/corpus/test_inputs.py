@@ -77,14 +77,11 @@ def test_bfloat16_is_rounded_once(value):
     ("fields", "expected"),
     [
         ({"dtype": "float32", "data": [[1, 2.5], [math.inf, 0]]}, [[1, 2.5], [math.inf, 0]]),
-        ({"dtype": "int8", "bits": [["80"]]}, [[-128]]),
         ({"dtype": "int8", "shape": [1, 2], "fill": "lowest"}, [[-128, -128]]),
         ({"dtype": "int8", "shape": [2, 2], "arange": {"start": 3, "step": -1}}, [[3, 2], [1, 0]]),
-        ({"dtype": "float16", "shape": [3], "arange": {}}, [0, 1, 2]),
         ({"dtype": "uint64", "shape": [3], "arange": {"start": 2**64 - 5, "step": 2}}, [2**64 - n for n in (5, 3, 1)]),
         ({"dtype": "uint8", "shape": [0, 2], "fill": 1}, []),
         ({"dtype": "float32", "shape": [2], "fill": 0, "set": [{"at": [1], "to": -math.inf}]}, [0, -math.inf]),
-        ({"npy": "x.npy"}, [[1, 2]]),
         ({"npy": "x.npy", "set": [{"at": [0, 0], "to": 7}]}, [[7, 2]]),
     ],
 )
@@ -111,26 +108,20 @@ ZEROS = {"dtype": "int8", "shape": [2], "fill": 0}
 @pytest.mark.parametrize(
     ("fields", "message", "path"),
     [
-        ({"dtype": "int8"}, "found none", ()),
         ({**ZEROS, "data": [0]}, "found data and fill", ("fill",)),
-        ({"data": [0]}, "missing 'dtype'", ()),
         ({"dtype": "int8", "fill": 0}, "needs a 'shape'", ()),
         ({"dtype": "int8", "data": [1, 2], "shape": [3]}, "the data has the shape", ("shape",)),
-        *[({"dtype": "int8", "data": data}, "ragged", ()) for data in ([[1, 2], [3]], [[1], 2], [1, [2]], [[], [1]])],
+        *[({"dtype": "int8", "data": data}, "ragged", ()) for data in ([[1, 2], [3]], [1, [2]])],
         ({"dtype": "int8", "shape": [10**6, 10**6], "fill": 0}, "MAXPOOL_CHECK_MAX_CELLS", ("shape",)),
         ({"dtype": "uint8", "shape": [300], "arange": {}}, "does not fit", ("arange",)),
         ({"dtype": "int8", "shape": [300], "random": {"seed": 1, "values": "distinct"}}, "only 256", ("random",)),
         ({**ZEROS, "set": [{"at": [2], "to": 0}]}, "not a cell", ("set", 0, "at")),
-        ({**ZEROS, "set": [{"at": [0, 0], "to": 0}]}, "not a cell", ("set", 0, "at")),
         ({**ZEROS, "set": [{"at": [0], "to": 200}]}, "127", ("set", 0, "to")),
         ({"npy": "int8.npy", "dtype": "int16"}, "contains int8", ()),
         ({"npy": "../outside.npy"}, "leads out", ()),
-        ({"npy": "/dev/null"}, "leads out", ()),
         ({"npy": "link.npy"}, "leads out", ()),
         ({"npy": "absent.npy"}, "no file", ()),
         ({"npy": "pickled.npy"}, "not a .npy file", ()),
-        ({"npy": "text.npy"}, "not a .npy file", ()),
-        ({"npy": "complex.npy"}, "no tensor of", ()),
         ({"npy": "large.npy"}, "MAXPOOL_CHECK_MAX_CELLS", ()),
     ],
 )
@@ -139,10 +130,8 @@ def test_bad_inputs(tmp_path, fields, message, path):
     corpus.mkdir()
     np.save(tmp_path / "outside.npy", np.zeros(1, np.int8))
     np.save(corpus / "pickled.npy", np.array([object()]), allow_pickle=True)
-    np.save(corpus / "complex.npy", np.zeros(1, complex))
     np.save(corpus / "int8.npy", np.zeros(1, np.int8))
     np.save(corpus / "large.npy", np.zeros(2000, np.int8))
-    (corpus / "text.npy").write_text("hello")
     (corpus / "link.npy").symlink_to(tmp_path / "outside.npy")
     with pytest.raises(BadValue) as error:
         build(corpus, **fields)

@@ -14,8 +14,7 @@ from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
 from tests.conftest import CASES
-from tests.optimisers.right import RIGHT, nothing
-from tests.optimisers.wrong import WRONG
+from tests.optimisers import RIGHT, WRONG, nothing
 
 
 class Execution:

@@ -1,28 +1,182 @@
-"""Optimisers that are wrong on purpose."""
+"""Optimisers of ONNX models that are wrong on purpose, and some that are right: functions that change a model.
+
+The models are those of ``graphs/model.py``, whose nodes are a chain.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
-from onnx import helper
+from onnx import AttributeProto, helper, numpy_helper
 
-from tests.optimisers.editing import (
-    MAX_POOL,
-    around,
-    attribute,
-    chains,
-    constant,
-    drop,
-    exchange,
-    fold,
-    nodes_of,
-    pad_value,
-    pads_of,
-    producer,
-    set_attribute,
-    set_constant,
-    sizes_of_input,
-    spatial,
-)
+MAX_POOL = "MaxPool"
+
+
+def nodes_of(model, op):
+    """The nodes of an operator outside of other nodes."""
+    return [node for node in model.graph.node if node.op_type == op]
+
+
+def chains(model, *ops):
+    """Adjacent nodes of these operators; a bar stands between operators of which any will do."""
+    found = [[node] for node in model.graph.node if node.op_type in ops[0].split("|")]
+    for op in ops[1:]:
+        found = [
+            [*chain, node]
+            for chain in found
+            for node in model.graph.node
+            if node.op_type in op.split("|") and node.input and node.input[0] == chain[-1].output[0]
+        ]
+    return found
+
+
+def producer(model, node):
+    """The operator of the node that makes the first input of a node, or None."""
+    return next((each.op_type for each in model.graph.node if each.output[:1] == node.input[:1]), None)
+
+
+def constant(model, name):
+    """The value of an initializer, None if the name is none."""
+    return next((numpy_helper.to_array(value) for value in model.graph.initializer if value.name == name), None)
+
+
+def set_constant(model, name, value):
+    kept = [tensor for tensor in model.graph.initializer if tensor.name != name]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend([*kept, numpy_helper.from_array(np.asarray(value), name)])
+
+
+def attribute(node, name, default=None):
+    values = [helper.get_attribute_value(each) for each in node.attribute if each.name == name]
+    return values[0] if values else default
+
+
+def set_attribute(node, name, value):
+    """Set an attribute; None removes it."""
+    kept = [each for each in node.attribute if each.name != name]
+    if value is not None:
+        kind = AttributeProto.INTS if isinstance(value, list) else None
+        kept.append(helper.make_attribute(name, value, attr_type=kind))
+    del node.attribute[:]
+    node.attribute.extend(kept)
+
+
+def drop(model, *nodes):
+    """Let nodes return their first input."""
+    for node in nodes:
+        node.op_type = "Identity"
+        del node.input[1:], node.output[1:], node.attribute[:]
+    forget_types(model)
+
+
+def exchange(model, first, second):
+    """Let two adjacent nodes change places."""
+    mine, other = type(first).FromString(first.SerializeToString()), type(second).FromString(second.SerializeToString())
+    for node, source in ((first, other), (second, mine)):
+        node.op_type = source.op_type
+        node.input[1:], node.output[1:] = source.input[1:], source.output[1:]
+        del node.attribute[:]
+        node.attribute.extend(source.attribute)
+    if MAX_POOL in (first.op_type, second.op_type):
+        forget_types(model)
+
+
+def forget_types(model):
+    """Remove the declared types of the outputs: a change may have given them others."""
+    for output in model.graph.output:
+        output.ClearField("type")
+
+
+def pads_of(model, node):
+    """The amounts of a Pad of all axes, None if they are not known."""
+    amounts = attribute(node, "pads")
+    if amounts is None:
+        amounts = constant(model, node.input[1])
+    return None if amounts is None or len(node.input) > 3 else [int(amount) for amount in amounts]
+
+
+def pad_value(model, node):
+    """The number that a Pad adds, None if it is not known, and "" if it copies cells."""
+    if attribute(node, "mode", b"constant") != b"constant":
+        return ""
+    if len(node.input) > 2:
+        value = constant(model, node.input[2])
+        return None if value is None else float(value)
+    return float(attribute(node, "value", 0.0))
+
+
+def spatial(amounts):
+    """The amounts of the spatial axes, first at the begin, then at the end."""
+    rank = len(amounts) // 2
+    return [*amounts[2:rank], *amounts[rank + 2 :]]
+
+
+def sizes_of_input(model):
+    """The declared sizes of X, with None for those that are not known; an empty list if X is an initializer."""
+    for value in model.graph.input:
+        if value.name == "X":
+            return [size.dim_value or None for size in value.type.tensor_type.shape.dim]
+    return []
+
+
+def around(model):
+    """MaxPool with a Transpose before it, and one behind that undoes the first."""
+    for first, pool, last in chains(model, "Transpose", MAX_POOL, "Transpose"):
+        permutation, inverse = attribute(first, "perm"), attribute(last, "perm")
+        if permutation is not None and [permutation[axis] for axis in inverse] == list(range(len(permutation))):
+            yield first, pool, last
+
+
+def fold(model, first, pool, last, *names):
+    """Remove Transposes of planes around a MaxPool, and permute its attributes, all or those of these names."""
+    permutation = attribute(first, "perm")
+    rank = len(permutation) - 2
+    order = [permutation.index(axis) - 2 for axis in range(2, rank + 2)]
+    for name in names or ("kernel_shape", "strides", "dilations", "pads"):
+        values = attribute(pool, name)
+        if values is not None:
+            halves = [values[start : start + rank] for start in range(0, len(values), rank)]
+            set_attribute(pool, name, [half[axis] for half in halves for axis in order])
+    drop(model, first, last)
+
+
+def nothing(model):
+    """The model stays as it is."""
+
+
+def remove_identities(model):
+    """An Identity or Dropout is removed, unless it makes an output of the graph."""
+    outputs = {output.name for output in model.graph.output}
+    for node in [*nodes_of(model, "Identity"), *nodes_of(model, "Dropout")]:
+        if node.output[0] in outputs:
+            continue
+        for other in model.graph.node:
+            other.input[:] = [node.input[0] if name == node.output[0] else name for name in other.input]
+        model.graph.node.remove(node)
+
+
+def fold_neg_inf(model):
+    """A Pad of -inf, smaller than the kernel, becomes pads of a MaxPool without Indices."""
+    for pad, pool in chains(model, "Pad", MAX_POOL):
+        amounts = pads_of(model, pad)
+        if amounts is None or pad_value(model, pad) != float("-inf") or len(pool.output) > 1:
+            continue
+        rank, pads = len(amounts) // 2, spatial(amounts)
+        limits = attribute(pool, "kernel_shape") * 2
+        is_small = all(0 <= amount < limit for amount, limit in zip(pads, limits, strict=True))
+        if is_small and not any(amounts[:2] + amounts[rank : rank + 2]) and attribute(pool, "pads") is None:
+            set_attribute(pool, "pads", pads)
+            drop(model, pad)
+
+
+def fold_transposes(model):
+    """Transposes of planes around a MaxPool without Indices are removed, and its attributes permuted."""
+    for first, pool, last in around(model):
+        is_output = any(output.name == first.output[0] for output in model.graph.output)
+        if attribute(first, "perm")[:2] == [0, 1] and len(pool.output) == 1 and not is_output:
+            fold(model, first, pool, last)
+
+
+RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes)
 
 
 class Wrong(NamedTuple):
@@ -34,7 +188,6 @@ class Wrong(NamedTuple):
 
 
 def moved(first, second):
-    """The second of two adjacent nodes moves before the first."""
     return lambda model: [exchange(model, *nodes) for nodes in chains(model, first, second)]
 
 
@@ -47,11 +200,6 @@ def dropped(*ops, which=(0, -1)):
                 drop(model, *(nodes[number] for number in which))
 
     return optimise
-
-
-def cast_pairs(model):
-    dropped("Cast", "Cast")(model)
-    dropped("Cast", MAX_POOL, "Cast")(model)
 
 
 def forget_zero_point(model):
@@ -68,37 +216,20 @@ def function_in_place(model):
             model.graph.node.append(helper.make_node("Identity", [node.output[0]], [name]))
 
 
-def added(own, amounts):
-    return [a + b for a, b in zip(own, amounts, strict=True)]
-
-
-def begin_alone(own, amounts):
-    half = len(amounts) // 2
-    return added(own, amounts[:half] + [0] * half)
-
-
-def exchanged_axes(own, amounts):
-    half = len(amounts) // 2
-    return added(own, amounts[:half][::-1] + amounts[half:][::-1])
-
-
-def folded(merge=added, where=lambda model, pad: True):
-    """A Pad becomes pads, made of MaxPool's own and of the spatial amounts."""
+def folded(of=lambda begin, end: begin + end, keep=True, where=lambda model, pad: True):
+    """A Pad becomes pads, made of the spatial amounts at its begin and end, and added to MaxPool's own if they are kept."""
 
     def optimise(model):
         for pad, pool in chains(model, "Pad", MAX_POOL):
             amounts = pads_of(model, pad)
             if amounts is not None and where(model, pad):
-                own = attribute(pool, "pads", [0] * (len(amounts) - 4))
-                set_attribute(pool, "pads", merge(list(own), spatial(amounts)))
+                rank = len(amounts) // 2 - 2
+                own = attribute(pool, "pads", [0] * 2 * rank) if keep else [0] * 2 * rank
+                pads = of(spatial(amounts)[:rank], spatial(amounts)[rank:])
+                set_attribute(pool, "pads", [a + b for a, b in zip(own, pads, strict=True)])
                 drop(model, pad)
 
     return optimise
-
-
-def value_of(model, pad):
-    """The number that a Pad adds, None if it is not known, and "" if it copies cells."""
-    return pad_value(model, pad) if attribute(pad, "mode", b"constant") == b"constant" else ""
 
 
 def is_beyond_planes(model, pad):
@@ -185,7 +316,6 @@ def plane_indices_into_unpool(model):
 
 
 def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
-    """Two MaxPools become one."""
 
     def optimise(model):
         for first, second in chains(model, MAX_POOL, MAX_POOL):
@@ -200,7 +330,6 @@ def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
 
 
 def without(op, name, where=lambda model: True):
-    """The nodes of an operator lose an attribute."""
     return lambda model: [set_attribute(node, name, None) for node in nodes_of(model, op) if where(model)]
 
 
@@ -265,6 +394,11 @@ def function_without_strides(model):
                 set_attribute(node, "strides", None)
 
 
+def cast_pairs(model):
+    for ops in (("Cast", "Cast"), ("Cast", MAX_POOL, "Cast")):
+        dropped(*ops)(model)
+
+
 FOLDED, MERGED, TRANSPOSED = "pad-folded-into-pads", "max-pools-merged", "transpose-folded-wrongly"
 MOVED, QUANTISED = "relu-moved", "quantisation-moved"
 
@@ -288,15 +422,20 @@ WRONG = (
     Wrong("Both are removed around MaxPool, of any scales.", dropped("DequantizeLinear", MAX_POOL, "QuantizeLinear")),
     Wrong("A DequantizeLinear has no zero point.", forget_zero_point),
     Wrong("A function behind MaxPool overwrites maxima that are an output of the graph.", function_in_place),
-    Wrong("A Pad of zeros becomes pads.", folded(where=lambda model, pad: value_of(model, pad) == 0), FOLDED),
+    Wrong("A Pad of zeros becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) == 0), FOLDED),
     Wrong(
-        "A Pad of numbers becomes pads.", folded(where=lambda model, pad: value_of(model, pad) not in (0, "")), FOLDED
+        "A Pad of numbers becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) not in (0, "")), FOLDED
     ),
-    Wrong("A Pad that copies cells becomes pads.", folded(where=lambda model, pad: value_of(model, pad) == ""), FOLDED),
+    Wrong(
+        "A Pad that copies cells becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) == ""), FOLDED
+    ),
     Wrong("A Pad of batch or channels becomes pads of the spatial axes alone.", folded(where=is_beyond_planes), FOLDED),
-    Wrong("Of a Pad, the cells at the begin become pads, and those at the end are lost.", folded(begin_alone)),
-    Wrong("A Pad becomes pads with the axes exchanged.", folded(exchanged_axes)),
-    Wrong("A Pad becomes pads, and those that MaxPool had are lost.", folded(lambda _own, amounts: amounts)),
+    Wrong(
+        "Of a Pad, the cells at the begin become pads, and those at the end are lost.",
+        folded(lambda begin, end: begin + [0] * len(end)),
+    ),
+    Wrong("A Pad becomes pads with the axes exchanged.", folded(lambda begin, end: begin[::-1] + end[::-1])),
+    Wrong("A Pad becomes pads, and those that MaxPool had are lost.", folded(keep=False)),
     Wrong("A Pad adds zeros, whatever its value.", forget_value),
     Wrong("A Pad that should remove cells removes none.", clamp_amounts),
     Wrong("A Pad moves before the Neg, Abs or Relu that it follows.", moved("Neg|Abs|Relu", "Pad")),
