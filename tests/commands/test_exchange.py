@@ -85,7 +85,6 @@ def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil
     ("arguments", "message"),
     [
         ("export json corpus -o corpus", "lies in corpus, which is to be written"),
-        ("export json corpus -o corpus/small.yaml", "is no folder"),
         ("export json corpus -o mine", "mine is not empty and is no export of maxpool-check; name a new folder"),
         ("export json corpus -o file/out", "cannot write to file/out: Not a directory"),
         ("export json corpus -o out -k nothing", "nothing"),
@@ -95,12 +94,11 @@ def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil
         ("import testgenonnx -o out", "needs SRC"),
         ("import testgenonnx SAMPLES -o mine", "was not written by"),
         ("import testgenonnx file -o out", "1 problem; nothing was imported"),
-        ("import testgenonnx empty -o out", "1 problem; nothing was imported"),
         ("import testgenonnx same -o out", "the id 'sonnx:a_b' is also used in"),
     ],
 )
 def test_usage(cli, small, tmp_path, arguments, message):
-    for folder in ("mine", "empty", "same"):
+    for folder in ("mine", "same"):
         (tmp_path / folder).mkdir()
     for name in ("a b.json", "a_b.json"):
         changed(tmp_path / "same", name)
@@ -141,10 +139,6 @@ def test_the_samples(cli, tmp_path):
         done = cli("cases", "import", "testgenonnx", SAMPLES, "-o", tmp_path / folder)
         assert (done.code, done.err, last(done.out)) == (0, "", "3 written, 0 left out, 0 disagree")
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
-    listed = [cli("cases", "list", folder, "--json").json["cases"] for folder in (tmp_path / "a", SAMPLES)]
-    assert all(case["provenance"]["suite"] == "testgenonnx" for cases in listed for case in cases)
-    imported, direct = ([(case["id"], case["sha256"]) for case in cases] for cases in listed)
-    assert imported == direct
     file = next(SAMPLES.glob("*int8*"))
     assert cli("explain", f"{file}:{file.stem}", "--json").json["case"] == f"sonnx:{file.stem}"
 

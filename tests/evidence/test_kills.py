@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from maxpool_check.evidence.kernels import all_kernels, kernel_named, wrong_kernels
+from maxpool_check.evidence.kernels import all_kernels, wrong_kernels
 from maxpool_check.evidence.kills import LoadedKernel, is_named, kills_by_clause, to_json, violating
 from maxpool_check.library import case
 from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus, clauses
-from maxpool_check.targets.name import parse
-from maxpool_check.targets.worker import python_adapter
 from tests.conftest import shipped
 
 CLAUSE = Clause(id="T-PADS", where="", states="", kind=ClauseKind.DEFINITION, violated_by=("padding:zero",))
@@ -57,16 +55,6 @@ def test_as_few_cases_as_asked_for_are_named_and_testable_clauses_alone_count():
         "clauses": {"T-PADS": {"padding:zero": ["library:padded"]}},
     }
     assert kills_by_clause([PADDED], [changed(CLAUSE, status=ClauseStatus.INFORMATIVE)]) == {}
-
-
-def test_a_kernel_is_loaded_by_its_name_as_a_target():
-    path, function = parse(kernel_named("padding:zero").target).function
-    kernel = python_adapter.Runtime({"function": [path, function]})
-    attributes = {"kernel_shape": [2], "strides": [1], "dilations": [1], "pads": [1, 0], "auto_pad": "NOTSET"}
-    Y, Indices = kernel.function(PADDED.X.tensor(), {**attributes, "ceil_mode": 0, "storage_order": 0})
-    assert (Y.tolist(), Indices.tolist()) == ([[[0.0, -2.0]]], [[[-1, 1]]])
-    with pytest.raises(LookupError, match="no function 'padding__one'"):
-        python_adapter.Runtime({"function": [path, "padding__one"]})
 
 
 TESTABLE = [clause for clause in clauses().values() if clause.status is ClauseStatus.TESTABLE]

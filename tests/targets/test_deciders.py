@@ -55,9 +55,7 @@ def test_a_verdict(executions, case, targets, verdict, kinds):
 def test_a_shape_is_judged_and_not_a_value(executions):
     for target in TARGETS:
         ordinary = {
-            each.verdict
-            for (name, case, _), each in executions.items()
-            if (name, case[:12]) == (target, "edge/strides")
+            each.verdict for (name, case, _), each in executions.items() if name == target and "strides:" in case
         }
         assert ordinary == {"conforms"}
     right = executions[SHAPES, "edge/strides:rows-only", "indices"]
@@ -109,12 +107,10 @@ ABOUT_ACCEPTANCE = "a message about acceptance of a target that decides"
     ("values", None, "error", f"{ABOUT_ACCEPTANCE} values"),
     ("shapes", None, "error", f"{ABOUT_ACCEPTANCE} shapes"),
     ("shapes", y("float32", "2"), "error", "'outputs.Y.shape[0]': expected null or an integer"),
-    ("shapes", {"Y": {"shape": []}}, "error", "'outputs.Y': missing 'dtype'"),
     ("shapes", {}, "unknown", "unknown dtype and shape of Y"),
     ("shapes", y(None, 1, 1, -2, 2), "diverges", "Y is inferred as ?[1, 1, -2, 2]"),
     ("shapes", y(None, 2**63), "error", "'outputs.Y.shape[0]': 9223372036854775808 is greater"),
     ("shapes", y(None, *[1] * 65), "error", "'outputs.Y.shape': expected at most 64 entries, found 65"),
-    ("shapes", {"Y": "float32"}, "error", "outputs.Y"),
 ])  # fmt: skip
 def test_a_program_of_the_user_may_decide_shapes(decides, outputs, verdict, message):
     (result,) = command(*ONE, "-t", program(outputs, decides=decides), "--report", "json").json["results"]
@@ -128,10 +124,6 @@ def test_only_outputs_that_were_asked_for_are_recorded(tmp_path):
     command(*ONE, "-t", target, "-q", "-o", path)
     (execution,) = read(path).executions
     assert list(execution.inferred) == ["Y"]
-    done = command(*ONE, "-t", program(None, decides="colours"))
-    assert done.code == 3
-    expected = "'decides': expected one of values | shapes | acceptance, found the text 'colours'"
-    assert expected in " ".join((done.out + done.err).split())
 
 
 def test_a_mistake_is_found_whatever_the_layout_of_the_document(tmp_path):
