@@ -13,17 +13,17 @@ from maxpool_check.targets.environments import made_releases
 from tests.conftest import ROOT
 
 
-def wheel(folder, name, version, modules, requires=()):
-    """A wheel for every Python."""
+def wheel(folder, name, version, modules=(), requires=(), tag="py3"):
+    """A wheel, for every Python 3."""
     information = f"{name}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
     files = {
         f"{information}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}",
-        f"{information}/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n",
-        **modules,
+        f"{information}/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}-none-any\n",
+        **dict(modules),
     }
     record = "".join(f"{path},,\n" for path in [*files, f"{information}/RECORD"])
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}-none-any.whl", "w") as archive:
         for path, text in {**files, f"{information}/RECORD": record}.items():
             archive.writestr(path, text)
 

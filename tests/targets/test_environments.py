@@ -5,7 +5,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from maxpool_check.targets import environments, npm_environments
 from maxpool_check.targets.cache import NoSuchRelease, NotMade
 from maxpool_check.targets.environments import CannotMake, companions, interpreter
 from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
+from tests.commands.test_offline import wheel
 from tests.conftest import command
 
 WEB = "onnxruntime-web==1.30.0"
@@ -118,11 +118,7 @@ def index(tmp_path, monkeypatch, empty_cache):
     folder = tmp_path / "simple/thing"
     folder.mkdir(parents=True)
     for version, tag in [*((version, "py3") for version in VERSIONS), ("2.0", "py27")]:
-        information = f"thing-{version}.dist-info"
-        with zipfile.ZipFile(folder / f"thing-{version}-{tag}-none-any.whl", "w") as wheel:
-            wheel.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: thing\nVersion: {version}\n")
-            wheel.writestr(f"{information}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}-none-any\n")
-            wheel.writestr(f"{information}/RECORD", "")
+        wheel(folder, "thing", version, tag=tag)
     (folder / "thing-3.0.tar.gz").touch()
     (folder / "index.html").write_text("".join(f'<a href="{file.name}">{file.name}</a>' for file in folder.iterdir()))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
