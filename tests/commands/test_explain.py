@@ -6,17 +6,14 @@ from maxpool_check.evidence.kernels import kernel_named
 from maxpool_check.judging.kinds import DivergenceKind
 from tests.conftest import KERNELS, on_a_terminal
 
-SEED, ZERO = (f"python:{KERNELS}:{name}" for name in ("keeps_the_seed", "pads_with_zero"))
+SEED, ZERO, PLANE = (f"python:{KERNELS}:{name}" for name in ("keeps_the_seed", "pads_with_zero", "counts_in_the_plane"))
 NEG_INF = "cases/edge/neg-inf.yaml:"
 CEIL = "cases/edge/ceil-mode.yaml:"
 OWN = """\
 spec: ort-nhwc-11
 cases:
-  - id: two-channels
-    title: Two channels, counted in either order
-    tags: [documents]
-    input: {dtype: float32, shape: [1, 3, 3, 2], arange: {}}
-    attributes: {kernel_shape: [2, 2], strides: [2, 2], auto_pad: VALID, ceil_mode: 1}
+  - {id: two-channels, tags: [documents], input: {dtype: float32, shape: [1, 3, 3, 2], arange: {}},
+     attributes: {kernel_shape: [2, 2], strides: [2, 2], auto_pad: VALID, ceil_mode: 1}}
 """
 PADDED = """\
 spec: {}
@@ -25,6 +22,18 @@ cases: [{{id: a, input: {{dtype: float32, data: [[[[5]]]]}}, attributes: {{kerne
 ALL_SEVEN = ", strides: [1, 1], dilations: [1, 1], auto_pad: NOTSET, ceil_mode: 0, storage_order: 0"
 
 
+PLANES = """
+  [1, 0, 0, 0]  rows 0-1, column 0
+    X[1, 0, :, :]
+        0  1  2
+    0  [1] 7  2
+    1 =[6] 3  4
+    X[0, 0, :, :]
+       0  1  2
+    0  1  7  2
+    1 !6  3  4
+  Indices[1, 0, 0, 0]  rows 0-1, column 0: expected 9, got 3 = X[0, 0, 1, 0]  (indices-outside-window)
+"""
 CEILS = """
   axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by onnx-22; the target has 3, as ceil gives
   The result equals a MaxPool with the other ceil_mode in 3 of 3 cells.
@@ -43,7 +52,7 @@ CEILS = """
     [
         ("same-ignores-dilation", "Actual Y float32[1, 1, 2, 2]\n     9.0   8.0\n     6.0   5.0\n"),
         ("edge/nan:middle", "Y is 9.0, from X[0, 0, 2, 2], index 10"),
-        (f"{NEG_INF}three-axes --at 0,1,0,0,1", "Y[0, 1, 0, 0, 1]"),
+        (f"{NEG_INF}three-axes --at 0,1,0,0,1", "Y[0, 1, 0, 0, 1]  D1 0-1, D2 0-1, D3 1-2"),
         ("sonnx/float:float-example-3", "Y[0, 0, 0, 0]  rows 0-1, columns 0-1\n"),
         ("small:stride-0 -p SMALL", "excludes it (invalid-attribute)"),
         ("small:empty -p SMALL", "no cell of X"),
@@ -51,12 +60,17 @@ CEILS = """
         ("OWN:two-channels", "interpretation valid_ceil: honours, nhwc_index_base: NHWC-flat:"),
         ("OWN:two-channels", "    [0, :, :, 1]\n      1.0    3.0    5.0\n"),
         ("OWN:two-channels --at 0,1,1,1", "Y is 17.0, from X[0, 2, 2, 1]"),
+        (f"{CEIL}dilation --at 0,0,0", "Y[0, 0, 0]  positions 0 3"),
+        ("cases/xmos/examples.yaml:start", "    [:, :, 1]\n      1    5    9   13   17\n     21   25   29   33   37\n"),
+        ("edge/empty-batch:no-channel", "  Y float32[2, 0, 3, 2]\n    (empty)\n"),
+        ("cases/xmos/examples.yaml:start --at 1,0,1", "Y[1, 0, 1]  rows 2-3, columns 2-3"),
         ("documents -p OWN", "com.ms.internal.nhwc MaxPool-11  valid_ceil: formula, nhwc_index_base: NHWC-flat"),
         ("sonnx -p cases/documents/sonnx.yaml", "sonnx: SONNX MaxPool\nedition: sonnx@seed"),
         ("ONNX-22-CEIL-CLIP -p cases/edge/valid-ceil.yaml", "violated by: sizes:never_drops_the_last_window"),
         (f"small:neg-inf -p SMALL -t {SEED}", "indices: diverges  indices-sentinel, y-lowest-for-neg-inf"),
         (f"small:neg-inf -p SMALL -t {SEED}", "expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)"),
         (f"small:padded -p SMALL -t {ZERO}", "[~]"),
+        (f"edge/batches-channels:equal-batches -t {PLANE}", PLANES),
         (f"{CEIL}off -t {kernel_named('sizes:ceils_always').target}", CEILS),
         (f"{CEIL}dilation -t {kernel_named('dilations:ignored').target}", "- 1)/2 + 1) gives (dilation-ignored)"),
         ("diverges", "the outputs contradict the document"),
@@ -86,10 +100,8 @@ def test_json_has_the_reference_and_every_interpretation(cli, small):
     assert document["Y"] == [[[["8.0", "9.0"], ["10.0", "11.0"]], [["14.0", "15.0"], ["16.0", "17.0"]]]]
     assert document["Indices"] == [[[[4, 13], [5, 14]], [[7, 16], [8, 17]]]]
     assert document["policies"]["nhwc_index_base"] == "either"
-    points = [
-        (each["policies"]["valid_ceil"], each["policies"]["nhwc_index_base"]) for each in document["alternatives"]
-    ]
-    assert points == [("honours", "NHWC-flat"), ("formula", "NCHW-flat"), ("formula", "NHWC-flat")]
+    points = [each["policies"]["valid_ceil"] for each in document["alternatives"]]
+    assert points == ["honours", "formula", "formula"]
     assert document["alternatives"][0]["Indices"] == [[[[8, 9], [10, 11]], [[14, 15], [16, 17]]]]
     assert document["alternatives"][1]["shape"] == [1, 1, 1, 2]
 
@@ -119,7 +131,11 @@ def test_large_tensors_are_shown_around_the_window_or_not_cell_by_cell(cli, tmp_
     (tmp_path / "large.yaml").write_text(
         "cases:\n  - id: large\n    input: {dtype: float32, shape: [1, 1, 12, 12], arange: {}}\n"
         "    attributes: {kernel_shape: [2, 2]}\n"
+        "  - {id: far, input: {dtype: int8, shape: [1, 2, 30], arange: {}}, attributes: {kernel_shape: [2], strides: [28]}}\n"
     )
+    # A cell far from where its number lies in X is drawn with its own surroundings.
+    far = cli("explain", f"{tmp_path / 'large.yaml'}:far", "-t", PLANE).out
+    assert "  X[0, 0, :]\n     27  28   29\n     27  28  !29\n" in far
     done = cli("explain", f"{tmp_path / 'large.yaml'}:large", "-t", f"python:{tmp_path / 'kernel.py'}:flat")
     assert "Y has the shape [144], expected [1, 1, 11, 11]" in done.out
     assert "X float32[1, 1, 12, 12]: 144 cells are not shown" in done.out

@@ -148,24 +148,16 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     cases, record, right = tmp_path / "cases", tmp_path / "record.jsonl", tmp_path / "right.jsonl"
     cases.mkdir()
     (cases / "ties.yaml").write_text(f"cases: [{{id: ties, {TIES}}}]\n")
-    forms, run = (
-        ("json", "junit", "sarif", "github", "markdown"),
-        ("run", cases, "--variants", "channels-permuted", "-t"),
-    )
+    forms, run = ("json", "junit", "sarif"), ("run", cases, "--variants", "channels-permuted", "-t")
     done = cli(*run, TIED, *reports_in(tmp_path, *forms), "-o", record).check(0, "\nInconsistencies\n")
     assert "CONFORMS  0 unexpected; 1 inconsistency in 1 defect; 3 of 4 compared executions conform" in done.out
     texts = {form: (tmp_path / form).read_text() for form in forms}
-    document = json.loads(texts["json"])
-    assert document["summary"]["inconsistent"] == 1
-    (result,) = [each for each in document["results"] if each["verdict"] == "inconsistent"]
+    (result,) = [each for each in json.loads(texts["json"])["results"] if each["verdict"] == "inconsistent"]
     assert (result["kinds"], result["status"]) == (["indices-depend-on-channels"], "inconsistent")
     assert not result["unexpected"]
     assert '<skipped message="Indices[0, 0, 0, 0] is' in texts["junit"]
-    assert 'type="inconsistent"' in texts["junit"]
     (finding,) = json.loads(texts["sarif"])["runs"][0]["results"]
     assert (finding["level"], finding["properties"]["verdict"]) == ("warning", "inconsistent")
-    assert "indices-depend-on-channels" in texts["github"]
-    assert "## Inconsistencies\n" in texts["markdown"]
     strict = cli(*run, TIED, "--strict")
     assert (strict.code, "1 inconsistency in 1 defect" in " ".join(strict.out.split())) == (1, True)
     # An upgrade to it is reviewed, and blocks if that is asked for.
