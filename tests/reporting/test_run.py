@@ -1,7 +1,9 @@
 """The numbers, the words and the limits of reports: what is counted, what is left out where there is much."""
 
+import gc
 import hashlib
 import re
+import tracemalloc
 from base64 import b64encode
 from dataclasses import replace
 
@@ -10,19 +12,16 @@ import pytest
 from junitparser import JUnitXml, Skipped
 
 from maxpool_check.commands import report
-from maxpool_check.reference.numbering import Layout
 from maxpool_check.reporting import changes, github
 from maxpool_check.reporting.blocks import Names, Table, plain
-from maxpool_check.reporting.drawing import core_coordinates, drawings, planes, window_text
-from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import ResultGroup, RunReport, Tally
 from maxpool_check.reporting.run_view import document
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
-from maxpool_check.results.storage import read
-from tests.conftest import KERNELS, run_record, shipped
-from tests.reporting.test_golden import GOLDEN, RUN, TARGET, compared, execution, record, written
+from maxpool_check.results.storage import Recorder, read
+from tests.conftest import shipped
+from tests.reporting.test_golden import GOLDEN, HEADER, RUN, TARGET, compared, execution, record, written
 
 KNOWN = KnownEntry(id="ours", target=TARGET, status=KnownStatus.EXPECTED, kinds=(), reason="")
 
@@ -74,11 +73,6 @@ def test_the_result_of_a_run_in_words(executions, code, result, groups):
 def test_a_run_without_executions_says_that_nothing_was_tested():
     assert replace(report_of(), exit_code=ExitCode.INCOMPLETE).tested.startswith("nothing of 0 cases")
     assert report_of(like(Verdict.CONFORMS)).tested == "1 case in 1 execution"
-
-
-def test_what_belongs_to_no_target_of_the_header_is_no_finding():
-    stored = replace(RUN, header=msgspec.structs.replace(RUN.header, targets=RUN.header.targets[:1]))
-    assert {finding.target for finding in findings(stored)} == {TARGET}
 
 
 def test_a_variant_that_could_not_be_compared_hides_no_other():
@@ -150,84 +144,39 @@ def test_every_execution_is_somewhere_on_the_page_and_commands_name_cases_of_the
         assert words[2] == "corpus:contexts/pad.yaml"
 
 
-@pytest.mark.parametrize(
-    ("tensor", "lines"),
-    [
-        # Aligned.
-        ((["1", "-22", "3", "4"], (2, 2)), [" 1   -22", " 3     4"]),
-        # Several planes have headings; three axes are planes of the last two.
-        ((list("abcd"), (1, 2, 1, 2)), ["[0, 0, :, :]", " a   b", "[0, 1, :, :]", " c   d"]),
-        ((list("ab"), (1, 1, 2)), [" a   b"]),
-        (([], (0, 2)), ["(empty)"]),
-        # Channels that are last are shown plane by plane, too.
-        ((list("abcdef"), (1, 1, 3, 2), Layout.CHANNELS_LAST),
-         ["[0, :, :, 0]", " a   c   e", "[0, :, :, 1]", " b   d   f"]),
-        ((list("abcd"), (2, 1, 2), Layout.IMAGE), ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]),
-    ],
-)  # fmt: skip
-def test_tensors_as_lines(tensor, lines):
-    assert planes(*tensor) == lines
+class Discarded:
+    """A text file that keeps nothing but the length of the longest text written at once."""
+
+    longest = 0
+
+    def write(self, text):
+        self.longest = max(self.longest, len(text))
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
 
 
-@pytest.mark.parametrize(
-    ("window", "text"),
-    [
-        ([[0, 1], [2]], "rows 0-1, column 2"),
-        ([[0, 2, 4]], "positions 0 2 4"),
-        ([[], [1]], "the padding alone"),
-        ([[0], [1], [2, 3]], "D1 0, D2 1, D3 2-3"),
-    ],
-)
-def test_windows_in_words(window, text):
-    assert window_text(window) == text
+@pytest.mark.parametrize("form", report.FORMATS)
+def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_path, monkeypatch, form):
+    def peak(count):
+        with Recorder(tmp_path / "record.jsonl") as recorder:
+            recorder.write(HEADER)
+            for number in range(count):
+                recorder.write(execution(f"{number}", variant="indices", interpretations={"tie": ("first",)}))
+            stored, file = recorder.record, Discarded()
+            gc.collect()
+            tracemalloc.start()
+            report.FORMATS[form](RunReport(stored, 0), file)
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            return most, file.longest
 
-
-@pytest.mark.parametrize(
-    ("at", "layout", "core"),
-    [
-        ((1, 2, 0, 3), Layout.CHANNELS_FIRST, (1, 2, 0, 3)),
-        ((1, 0, 3, 2), Layout.CHANNELS_LAST, (1, 2, 0, 3)),
-        ((0, 3, 2), Layout.IMAGE, (0, 2, 0, 3)),
-    ],
-)
-def test_the_coordinates_of_the_core(at, layout, core):
-    assert core_coordinates(at, layout) == core
-
-
-CASES = """\
-cases:
-  - {id: second-plane, input: {dtype: float32, shape: [1, 2, 2, 2], arange: {}}, attributes: {kernel_shape: [2, 2]}}
-  - {id: far, input: {dtype: float32, shape: [1, 2, 30], arange: {}}, attributes: {kernel_shape: [2], strides: [28]}}
-"""
-
-
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """The drawings by case."""
-    path = tmp_path_factory.mktemp("cases") / "small.yaml"
-    path.write_text(CASES)
-    record = run_record(path, f"python:{KERNELS}:counts_in_the_plane")
-    return {each.case: drawings(each) for each in record.executions if each.variant == "indices"}
-
-
-@pytest.mark.parametrize(
-    ("case", "at", "place", "marks", "taps"),
-    [
-        # An index names the cell of the target, in another plane than that of the window.
-        ("second-plane", 0, "[0, 1, 0, 0]", [("X[0, 1, :, :]", "1", "1"), ("X[0, 0, :, :]", "1", "1")], [4, 0]),
-        # A cell far from where its number lies in X is drawn with its own surroundings.
-        ("far", -1, "[0, 1, 1]", [("X[0, 1, :]", "", "29"), ("X[0, 0, :]", "", "29")], [2, 0]),
-    ],
-)
-def test_the_cell_of_the_reference_and_that_of_the_target_are_marked(drawn, case, at, place, marks, taps):
-    drawing = drawn[f"small:{case}"][at]
-    cells = [
-        (cell, (plane.heading, plane.rows[y], plane.columns[x]))
-        for plane in drawing.planes
-        for y, row in enumerate(plane.cells)
-        for x, cell in enumerate(row)
-    ]
-    assert drawing.place == place
-    assert [where for cell, where in cells if cell.is_chosen] == marks[:1]
-    assert [where for cell, where in cells if cell.is_target] == marks[1:]
-    assert [sum(cell.is_tap for row in plane.cells for cell in row) for plane in drawing.planes] == taps
+    # A page lists the names of conforming cases as long as they are few.
+    monkeypatch.setattr(Names, "most", 80)
+    # The first also imports.
+    _, (few, longest), (many, longest_of_many) = (peak(count) for count in (10, 100, 1000))
+    # A list of nothing but references to the executions would take more.
+    assert many < 1.1 * few
+    # A number in it may have a digit more.
+    assert longest_of_many <= longest + 10
