@@ -18,13 +18,14 @@ from tests.generating.space import BESIDE_GEOMETRY, space, values
 
 NAMES = ("onnx-22", "sonnx", "openvino-14", "ort-nhwc-11", "ngraph-0", "xmos-maxpool2d")
 
-PREFIXED = ("batch", "channels", "kernel", "stride", "dilation", "pads", "index_type", "index_axis", "activation")
-"""The factors whose first letter precedes a bin in an id; that of ``batch`` is ``n``."""
+# What precedes a bin in an id, by factor.
+PREFIXES = {"batch": "n-", "channels": "c-", "kernel": "k-", "stride": "s-", "dilation": "d-", "pads": "p-"}
+PREFIXES |= {"index_type": "i-", "index_axis": "i-", "activation": "a-"}
+# The bin that ids and titles omit, by factor.
 USUAL = {
     **dict.fromkeys(("batch", "channels", "dilation"), "1"), "pads": "0", "auto_pad": "explicit",
     "storage_order": "row", "index_type": "int64", "index_axis": "whole", "activation": "none",
 }  # fmt: skip
-"""The bin that ids and titles omit, by factor."""
 
 
 @cache
@@ -70,11 +71,9 @@ def flow(value):
 def case_of(allowed, row):
     """The case of a row of bins."""
     unusual = {factor: bin_ for factor, bin_ in row.items() if bin_ != USUAL.get(factor)}
-    letters = {factor: f"{'n' if factor == 'batch' else factor[0]}-" for factor in PREFIXED}
-    id_ = "-".join(letters.get(factor, "") + bin_ for factor, bin_ in unusual.items())
-    titles = [
-        bin_ if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {bin_}"
-        for factor, bin_ in unusual.items()
+    id_ = "-".join(PREFIXES.get(factor, "") + bin_ for factor, bin_ in unusual.items())
+    words = [
+        ("" if name in ("rank", "dtype") else f"{name.replace('_', ' ')} ") + bin_ for name, bin_ in unusual.items()
     ]
     seed = zlib.crc32(f"0 {id_}".encode())
     batch, channels = (
@@ -92,7 +91,7 @@ def case_of(allowed, row):
         more |= choices[row[factor]] if factor in row else {}
     shape = (batch, channels, *drawn.sizes)
     X = input_with(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, seed)
-    return id_, ", ".join(titles), X, drawn.attributes(allowed.document, more), row
+    return id_, ", ".join(words), X, drawn.attributes(allowed.document, more), row
 
 
 def input_with(dtype, values_bin, shape, layout, seed):
@@ -104,6 +103,7 @@ def input_with(dtype, values_bin, shape, layout, seed):
     raise AssertionError(f"no {dtype} tensor of shape {shape} with values {values_bin} in 1000 draws")
 
 
+# For each bin of values: the form of the input, its value or kind of random values, and others in single cells.
 FORMS = {
     "distinct": ("random", "distinct", ()),
     "ties": ("random", "ties", ()),
@@ -121,7 +121,6 @@ FORMS = {
     "nan": ("random", "normal", (math.nan,)),
     "nan-planes": ("fill", math.nan, (-1, 2)),
 }
-"""For each bin of values: the form of the input, its value or kind of random values, and others in single cells."""
 
 
 def form_of(values_bin, shape, layout, seed):

@@ -42,6 +42,7 @@ class Template(NamedTuple):
     outputs: tuple[str, ...] = ("Y", "Indices")
 
 
+# The graphs, by the name that ids of generated cases have.
 TEMPLATES = {
     "pad-zero": Template([{"op": "Pad", "pads": PADS, "constant_value": 0}, POOL]),
     "pad-number": Template([{"op": "Pad", "pads": PADS, "constant_value": 3}, POOL]),
@@ -89,8 +90,7 @@ TEMPLATES = {
     "initializer": Template([POOL, {"op": "Identity"}], is_initializer=True),
     "indices-alone": Template([{"op": "Dropout"}, POOL], outputs=("Indices",)),
 }
-"""The graphs, by the name that ids of generated cases have."""
-
+# The bins beside which others are tried.
 GEOMETRIES = {
     "dilated": {"kernel_shape": [2, 2], "dilations": [2, 1]},
     "same": {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
@@ -170,7 +170,6 @@ BESIDE = {
     "template": ("relu-before", "initializer"), "values": ("distinct",), "geometry": ("plain", "strided"),
     "opset": ("22", "13", "26"), "dtype": ("float32",),
 }  # fmt: skip
-"""The bins beside which others are tried."""
 
 
 @cache

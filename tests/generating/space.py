@@ -5,6 +5,7 @@ geometry counts under the bins it has there; every other bin is tried, too. Bins
 """
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
 from itertools import product
@@ -21,9 +22,9 @@ from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.roles import NotExpressible, Role, RoundingType, attributes_of_roles, meanings
 
+# The factors that a geometry decides.
 GEOMETRIC = ("rank", "kernel", "stride", "dilation", "pads", "auto_pad", "rounding")
-"""The factors that a geometry decides."""
-
+# The bins of every factor, the usual ones first: generated cases depend on their order.
 ORDERED = {
     **{factor: tuple(bin_ for bin_ in bins if bin_ is not None) for factor, bins in BINS.items()},
     "channels": ("1", "many", "16"),
@@ -36,17 +37,13 @@ ORDERED = {
         "inf", "zeros", "subnormal", "nan", "nan-planes",
     ),
 }  # fmt: skip
-"""The bins of every factor, the usual ones first: generated cases depend on their order."""
-
+# Many runtimes have no more spatial axes.
 MOST_AXES = 3
-"""Many runtimes have no more spatial axes."""
-
+# The cells of a plane: room for values that differ, and not more than a geometry needs.
 PLANE = range(4, 101)
-"""The cells of a plane: room for values that differ, and not more than a geometry needs."""
-
+# The sizes that stand for a bin: the first that a document allows.
 SIZES = {"batch": {"1": (1,), "many": (2,)}, "channels": {"1": (1,), "many": (3, 4), "16": (16,)}}
-"""The sizes that stand for a bin: the first that a document allows."""
-
+# What attributes mean beside the geometry, by factor and bin.
 BESIDE_GEOMETRY = {
     "storage_order": {"row": {}, "column": {Role.STORAGE_ORDER: StorageOrder.COLUMN_MAJOR}},
     "index_type": {"int64": {}, "int32": {Role.INDEX_TYPE: "int32"}},
@@ -58,7 +55,6 @@ BESIDE_GEOMETRY = {
         "leakyrelu": {Role.ACTIVATION: Function.LEAKY_RELU, Role.ACTIVATION_PARAMETERS: [0.125]},
     },
 }
-"""What attributes mean beside the geometry, by factor and bin."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +110,6 @@ class Part(Features):
         self.geometry, self.meaning, self.tensor = geometry, meanings.__getitem__, X
 
 
-def geometric(axes, auto_pad, rounding):
-    """The bins of the spatial axes, and of how the document came to them."""
-    return bins_of(Part(axes, {Role.AUTO_PAD: auto_pad, Role.ROUNDING: rounding}, np.zeros(0)), GEOMETRIC)
-
-
 def values(X):
     """The bin of the values of X, N x C x D1 x ... x Dn."""
     return bins_of(Part((), {}, X), ["values"])["values"]
@@ -136,7 +127,8 @@ def catalogue(document, dtype):
             continue
         if any(axis.exceeds_padded_input for axis in resolved.geometry):
             continue
-        bins = geometric(resolved.geometry, drawn.auto_pad, drawn.rounding)
+        roles = {Role.AUTO_PAD: drawn.auto_pad, Role.ROUNDING: drawn.rounding}
+        bins = bins_of(Part(resolved.geometry, roles, np.zeros(0)), GEOMETRIC)
         by_bins.setdefault(tuple(bins[factor] for factor in GEOMETRIC), {})[drawn] = None
     return {bins: tuple(geometries) for bins, geometries in by_bins.items()}
 
@@ -196,20 +188,14 @@ FLOATS_ONLY = ("nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "s
 
 def has(dtype, name):
     """Whether a tensor of the dtype can be in this bin of ``values``."""
-    if name == "wide":
-        return dtype in WIDE
-    if name == "negative":
-        return not dtype.startswith("uint")
+    if name in ("wide", "negative"):
+        return dtype in WIDE if name == "wide" else not dtype.startswith("uint")
     return name not in FLOATS_ONLY or dtype in FLOATS
 
 
 @dataclass(frozen=True)
 class Space:
-    """The bins that a document allows.
-
-    ``factors`` leaves out what does not vary in it. ``dtypes`` are its element types, ``sizes`` batch and channels of
-    each bin, ``geometries`` the geometries that have some bins.
-    """
+    """The bins that a document allows; ``factors`` leaves out what does not vary in it."""
 
     document: object
     factors: dict
@@ -224,8 +210,10 @@ class Space:
         if "dtype" in together and "values" in together and not has(together["dtype"], together["values"]):
             return False
         # Is there an entry of the catalogue that has all the bins of a geometry?
-        candidates = [self.having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
-        return reduce(and_, candidates, -1) != 0
+        return (
+            reduce(and_, (self.having.get((name, together[name]), 0) for name in GEOMETRIC if name in together), -1)
+            != 0
+        )
 
     def drawn(self, together):
         """The geometries with these bins, one of each factor that varies."""
@@ -239,10 +227,10 @@ class Space:
     @cached_property
     def having(self):
         """For each bin of a geometry the entries of the catalogue that have it, each a bit."""
-        having = {}
+        having = defaultdict(int)
         for number, bins in enumerate(self.geometries):
             for factor_and_bin in zip(GEOMETRIC, bins, strict=True):
-                having[factor_and_bin] = having.get(factor_and_bin, 0) | 1 << number
+                having[factor_and_bin] |= 1 << number
         return having
 
 
