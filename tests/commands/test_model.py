@@ -232,7 +232,8 @@ def test_repro_and_explain_take_a_node(cli, model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "made", [zoo.nhwc, zoo.half, zoo.in_if, zoo.in_function, zoo.unpool, zoo.indices_output, zoo.custom_operator]
+    "made",
+    [zoo.nhwc, zoo.half_between_casts, zoo.in_if, zoo.in_function, zoo.unpool, zoo.indices_output, zoo.custom_operator],
 )
 def test_the_installed_onnx_runtime_is_tested_with_each_sort_of_model(made, cli, model):
     done = cli("model", model(made()), "--report", "json")

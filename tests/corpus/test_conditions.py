@@ -177,23 +177,14 @@ def test_all_conditions_must_hold(conditions, tested, expected):
     assert meets(conditions, Features(tested)) is expected
 
 
-@pytest.mark.parametrize(
-    ("conditions", "variant", "expected"),
-    [
+def test_the_variant_and_the_documents():
+    for conditions, variant, expected in (
         (Conditions(indices=True), "y-only", False),
         (Conditions(indices=False), "y-only-optimization-off", True),
         (Conditions(optimization=("basic", "all")), "y-only-optimization-off", False),
         (Conditions(optimization=("off",)), "y-only-optimization-off", True),
-    ],
-)
-def test_the_variant(conditions, variant, expected):
-    assert meets_as_variant(conditions, variant_named(variant)) is expected
-
-
-@pytest.mark.parametrize(
-    ("documents", "spec", "expected"),
-    [(("onnx",), "onnx-12", True), (("sonnx", "onnx-22"), "onnx-22", True), (("sonnx", "openvino"), "onnx-12", False)],
-)
-def test_the_documents(documents, spec, expected):
-    defect = Defect("D", "onnxruntime", "t", Severity.CRASH, "m", (), documents=documents)
-    assert concerns(defect, case(spec=spec)) is expected
+    ):
+        assert meets_as_variant(conditions, variant_named(variant)) is expected
+    for documents, expected in {("onnx",): True, ("sonnx", "onnx-12"): True, ("sonnx", "openvino"): False}.items():
+        defect = Defect("D", "onnxruntime", "t", Severity.CRASH, "m", (), documents=documents)
+        assert concerns(defect, case(spec="onnx-12")) is expected

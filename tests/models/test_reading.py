@@ -62,7 +62,6 @@ BRANCHES = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
         (zoo.unnamed(), ("name",), [("A",), ("C",), ("D",), ("Y",)]),
         (graph(f"[pool] A = {POOL} (X) [pool] Y = {POOL} (A)"), ("name",), [("pool",), ("pool#2",)]),
         (zoo.unpool(), ("indices",), [("I",)]),
-        (zoo.plain(), ("indices",), [(None,)]),
     ],
 )
 def test_the_nodes_of_a_model(nodes, model, of_node, expected):

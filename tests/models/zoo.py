@@ -91,20 +91,6 @@ NHWC = """tf2onnx (float[unk__1,23,20,8] X) => (float[unk__2,h,w,8] Y) {
     [same__8] Y = Transpose <perm = [0, 2, 3, 1]> (F)
 }"""
 nhwc = partial(written, NHWC, {"W": (8, 8)}, onnx=13)
-
-
-def half():
-    """A float16 model: Conv, MaxPool, Relu, Conv."""
-    text = """half (float16[1,3,24,24] X) => (float16[1,4,h,w] Y) {
-        [conv] A = Conv <pads = [1, 1, 1, 1]> (X, W)
-        [pool] B = MaxPool <kernel_shape = [3, 3], strides = [2, 2]> (A)
-        [relu] C = Relu (B)
-        [last] Y = Conv (C, V)
-    }"""
-    random = np.random.default_rng(7)
-    return written(text, {name: random.normal(size=each).astype(np.float16) for name, each in CONV_WEIGHTS.items()})
-
-
 # A float32 model whose MaxPool alone is of float16.
 HALF_BETWEEN_CASTS = """casts (float[1,3,24,24] X) => (float[1,4,h,w] Y) {
     [conv] A = Conv (X, W)
