@@ -1,6 +1,5 @@
 """Case files: the cases they define, and every problem with its place."""
 
-import pickle
 from pathlib import Path
 
 import jsonschema
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
+from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.problems import CorpusError
 
@@ -110,21 +109,6 @@ cases:
     floats = (data.X.tensor(), fill.X.tensor(), data.expect.Y, constant.entering)
     assert [np.signbit(tensor).tolist() for tensor in floats] == [[[[[True, False, True]]]]] * 4
     assert integers.entering.tolist() == [[[[0, 0, 0]]]]
-
-
-def test_the_forms_of_expect(cases):
-    made = cases("""\
-defaults: {input: {dtype: float32, shape: [1, 1, 1, 3], fill: 0}}
-cases:
-  - {id: shape, attributes: {kernel_shape: [1, 2]}, expect: {shape: [1, 1, 1, 2]}}
-  - {id: refuse, attributes: {kernel_shape: [3, 2]}, expect: {refuse: window-larger-than-input}}
-  - {id: any, attributes: {kernel_shape: two, foo: 1.5}, expect: {refuse: invalid-attribute}}
-  - {id: undefined, attributes: {kernel_shape: [2, 1], dilations: [2, 1], pads: [1, 0, 1, 0]},
-     expect: {undefined: empty-window}}
-  - {id: indices, attributes: {kernel_shape: [1, 3]}, expect: {Indices: [[[[0]]]]}}
-""")
-    assert [type(case.expect) for case in made] == [Shape, Refusal, Refusal, Undefined, Values]
-    assert [problem for case in made for problem in contradictions(case)] == []
 
 
 @pytest.mark.parametrize(
@@ -232,7 +216,6 @@ def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
                     "    attributes: {kernel_shape: [2, 2]}\n")  # fmt: skip
     np.save(folder / "x.npy", np.ones((1, 1, 100, 100), np.float32))
     case, *_ = collect([folder]).cases
-    elsewhere = pickle.loads(pickle.dumps(case))
     assert case.X.tensor()[0, 0, 0, :2].tolist() == [5, 1]
     case, *_ = collect([folder]).cases
     np.save(folder / "x.npy", np.zeros((1, 1, 100, 100), np.float32))
@@ -240,8 +223,6 @@ def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
         case.X.tensor()
     case, *_ = collect([folder]).cases
     assert case.X.tensor()[0, 0, 0, :2].tolist() == [5, 0]
-    # Another machine may have no such file.
-    assert elsewhere.X.tensor()[0, 0, 0, :2].tolist() == [5, 1]
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus, monkeypatch):

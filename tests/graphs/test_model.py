@@ -18,17 +18,14 @@ def test_the_newest_operator_set_is_that_of_onnx():
     assert onnx.defs.onnx_opset_version() == NEWEST
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "domain", "expected"),
-    [
+def test_lists_that_onnx_cannot_type():
+    for name, value, domain, expected in (
         ("pads", [True, False], "", (onnx.AttributeProto.INTS, [1, 0])),
         ("activation_params", [], "com.ms.internal.nhwc", (onnx.AttributeProto.FLOATS, [])),
-    ],
-)
-def test_lists_that_onnx_cannot_type(name, value, domain, expected):
-    model = maxpool_model(11, {name: value}, "float32", (1, 1, 1), ("Y",), domain=domain)
-    (attribute,) = onnx.load_from_string(model).graph.node[0].attribute
-    assert (attribute.type, [*attribute.ints, *attribute.floats]) == expected
+    ):
+        model = maxpool_model(11, {name: value}, "float32", (1, 1, 1), ("Y",), domain=domain)
+        (attribute,) = onnx.load_from_string(model).graph.node[0].attribute
+        assert (attribute.type, [*attribute.ints, *attribute.floats]) == expected
 
 
 CORPUS = """

@@ -2,12 +2,8 @@
 
 from functools import partial
 
-import numpy as np
-
-from tests.models.writing import keep_outside, saved, written
+from tests.models.writing import keep_outside, saved
 from tests.models.zoo import plain
-
-HUGE = 3 * 2**30
 
 
 def external(folder, most=None, **entries):
@@ -70,17 +66,3 @@ def external_outside(folder, way="parent"):
     model = plain()
     secret.write_bytes(keep_outside(model, "W", locations.get(way, secret)))
     return saved(model, inner)
-
-
-def external_huge(folder):
-    """A model with a table of 3 GiB in a sparse file, which the MaxPool does not need."""
-    text = """huge (float[1,3,12,12] X, int64[2] I) => (float[1,3,6,6] Y, float[2,1024] Z) {
-        [pool] Y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
-        [look_up] Z = Gather (T, I)
-    }"""
-    model = written(text, {"T": np.zeros((0,), np.float32)})
-    keep_outside(model, "T", "table.bin", length=HUGE)
-    model.graph.initializer[0].dims[:] = [HUGE // 4096, 1024]
-    with (folder / "table.bin").open("wb") as table:
-        table.truncate(HUGE)
-    return saved(model, folder)
