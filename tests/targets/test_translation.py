@@ -188,8 +188,7 @@ def said_in(language, *axes, batch=1, channels=1, dtype="float32", numbering=Non
 
 
 VALID, SAME, LOWER = padded(5, 2, 2), padded(5, 2, 2, e=1), padded(5, 2, 2, b=1)
-
-
+ROUNDED_UP = [padded(2, 1, 2, e=1, rounding=ceil_output), Axis(4, 2, 1, 1, 0, 0, 2)]
 TENSORFLOW_PADDING = "VALID or SAME, with an odd cell at the end"
 
 
@@ -205,12 +204,7 @@ TENSORFLOW_PADDING = "VALID or SAME, with an odd cell at the end"
     ("tflite", [VALID, SAME], {}, TENSORFLOW_PADDING),
     ("tensorflow", [padded(5, 2, d=2)], {}, "no dilation"),
     # Rounded up, the second window starts at the end.
-    (
-        "tensorflow",
-        [padded(2, 1, 2, e=1, rounding=ceil_output), Axis(4, 2, 1, 1, 0, 0, 2)],
-        {},
-        "explicit where it",
-    ),
+    ("tensorflow", ROUNDED_UP, {}, "explicit where it"),
     # PyTorch pads both sides alike, rounds up, and drops a window that starts in the end padding.
     ("torch", [padded(5, 3, b=1, e=1)], {}, {"padding": [1]}),
     ("torch", [padded(5, 3, b=1)], {}, "half of the kernel"),
