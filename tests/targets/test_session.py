@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -212,22 +211,6 @@ def test_the_time_of_a_request_begins_with_the_outcome_before_it(session):
     assert all(isinstance(outcome, Returned) for outcome in outcomes), outcomes
 
 
-def test_the_seconds_of_a_request_are_its_own_however_late_it_is_read(session):
-    slow = session("takes_its_time")
-    execute(slow, request(1))
-    started = time.monotonic()
-    numbers = slow.submit([request(3), request(2), request(1)])
-    timed = [slow.timed_outcome(number) for number in numbers[:2]]
-    time.sleep(1)
-    timed.append(slow.timed_outcome(numbers[2]))
-    elapsed = time.monotonic() - started
-    assert all(isinstance(outcome, Returned) for outcome, _ in timed)
-    seconds = [each for _, each in timed]
-    assert seconds[0] >= 0.3
-    # Those of a request that waits for another would be counted twice, and the last one waited until it was read.
-    assert 0.6 <= sum(seconds) <= elapsed - 0.7
-
-
 def test_only_while_a_request_waits_its_time_runs_out(session):
     slow = session("takes_its_time", seconds=1.0)
     (number,) = slow.submit([request(1)])
@@ -316,7 +299,6 @@ def test_what_does_not_conform_in_a_reused_session_is_executed_again_in_one_of_i
         "cases:\n  - matrix: {n: [0, 1, 2, 3]}\n    id: $n\n    attributes: {kernel_shape: [2, 2]}\n"
         "    input: {dtype: float32, shape: [1, 1, 3, 3], random: {seed: $n, values: distinct}}\n"
     )
-    usual = run_record(cases, "onnxruntime")
     if then is not None:
         (tmp_path / "sitecustomize.py").write_text(
             SITE.replace("LOG", repr(str(tmp_path / "log"))).replace("DIES", then)
@@ -325,40 +307,26 @@ def test_what_does_not_conform_in_a_reused_session_is_executed_again_in_one_of_i
     reused = run_record(cases, "onnxruntime?sessions=reused")
     assert {each.verdict for each in reused.executions} == {"conforms"}
     assert reused.header.targets[0].session_options["reuse_sessions"] == "1"
-    if then is None:
-        same = (msgspec.structs.replace(each, target="onnxruntime") for each in untimed(reused.executions))
-        assert tuple(same) == untimed(usual.executions)
-    else:
+    if then is not None:
         assert (tmp_path / "log").read_text().count("wrong") >= 3
+    else:
+        same = (msgspec.structs.replace(each, target="onnxruntime") for each in untimed(reused.executions))
+        assert tuple(same) == untimed(run_record(cases, "onnxruntime").executions)
 
 
 EXAMPLES = ROOT / "maxpool_check/docs/examples"
 PYTHON = f"command:{sys.executable} {EXAMPLES / 'maxpool.py'}"
 
 
-@pytest.fixture(scope="module")
-def c_kernel(tmp_path_factory):
-    program = tmp_path_factory.mktemp("c") / "maxpool"
-    compiler = shutil.which("cc")
-    assert compiler, "the C example needs a C compiler"
+def test_the_examples_are_right(cli, tmp_path):
     flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *flags, "-o", program, EXAMPLES / "maxpool.c"], check=True)
-    return f"command:{program}"
-
-
-def test_the_examples_are_right(cli, small, c_kernel):
-    done = cli("run", small, "-t", c_kernel, "-t", PYTHON, "--report", "json")
-    assert done.code == 0, done.out
-    for target in done.json["targets"]:
-        counts = {verdict: count for verdict, count in target["summary"].items() if count}
-        assert counts == {"conforms": 10, "undefined": 2}
-    c, _ = done.json["targets"]
-    assert (c["distribution"], c["version"], c["speaks"]) == ("example-c", "1.0", "attributes")
+    subprocess.run(["cc", *flags, "-o", tmp_path / "maxpool", EXAMPLES / "maxpool.c"], check=True)
+    c_kernel = f"command:{tmp_path / 'maxpool'}"
     names = ("asymmetric-pads", "dilations", "batches-channels", "strides", "ties-sonnx")
     paths = [f"corpus:edge/{name}.yaml" for name in names]
-    done = cli("run", *paths, "-t", c_kernel, "-t", PYTHON, "--known", "none", "--report", "json")
+    done = cli("run", *paths, "-t", c_kernel, "-t", PYTHON, "--known", "none", "--report", "json").check(0)
     for target in done.json["targets"]:
-        assert (target["summary"]["diverges"], target["summary"]["conforms"] > 10) == (0, True), done.out
+        assert target["summary"]["conforms"] > 10
     # The one in C has all of the operator, on a hundred lines.
     names = ("edge/auto-pad", "edge/ceil-mode", "edge/storage-order", "edge/size-arithmetic", "refusals/attributes")
     paths = [f"corpus:{name}.yaml" for name in names]
@@ -371,21 +339,12 @@ def test_the_examples_are_right(cli, small, c_kernel):
     ("another_protocol", 3, "it speaks version 2 of the protocol"),
     ("no_protocol", 3, "does not speak the worker's protocol"),
     ("silent_death", 3, "exited with status 7\\nno library today"),
-    ("poet", 3, "'wants': expected one of attributes | model | openvino-1"),
     ("no_json", 3, "stderr; its line: nonsense; 'maxpool-check docs kernel'"),
-    ("no_object", 3, "a line is not a JSON object"),
-    ("another_id", 3, "'id' is 99; expected 1, the id of the request"),
     ("true_id", 3, "'id' is true; expected 1, the id of the request"),
-    ("short_data", 3, "'data' has 3 bytes; float32 of the shape [9] has 36"),
-    ("unknown_dtype", 3, "'outputs.Y.dtype': expected one of float16 | bfloat16"),
-    ("unknown_type", 3, "expected result"),
-    ("no_outputs", 3, "'outputs': expected a map, found a list"),
     ("no_text", 1, "missing-output"),
     ("too_deep", 3, "a line is nested too deeply"),
     ("no_dtype", 3, "found the text '('"),
-    ("negative_shape", 3, "'outputs.Y.shape[0]': expected 0 or more, found the number -1"),
     ("endless_nothing", 3, "found the text 'object'"),
-    ("providers_by_number", 3, "'providers': expected a list, found the number 5"),
     ("nested", 3, "session_options is nested more than 8 deep"),
     ("half_a_line", 3, "it was not ready within 5 s (--timeout): is its first line whole, and flushed?"),
     ("closes_stdout", 3, "it closed its stdout"),
@@ -435,7 +394,6 @@ def test_an_endless_line_is_cut_and_a_flood_waits_for_its_reader(monkeypatch, tm
     ("line", "message"),
     [(b"\xff\xfe{\x00}\x00\n", r"not UTF-8 \(byte 0xff at position 0\); expected a JSON object"),
      ('{"type": "caf\xe9"}\n'.encode("latin-1"), r"not UTF-8 \(byte 0xe9 at position 13\)"),
-     (b"\x00\x01\x90\n", r"not UTF-8 \(byte 0x90 at position 2\)"),
      ('{"type": "ready"}'.encode("utf-16-be"), "not JSON")],
 )  # fmt: skip
 def test_what_is_not_utf_8_is_called_so_and_no_other_encoding_is_guessed(line, message):
@@ -495,10 +453,9 @@ def test_a_description_that_no_report_can_hold(cli, small, tmp_path, field):
 
 GRID = """\
 cases:
-  - id: $dtype-$kernel-$stride
-    matrix: {dtype: [float32, float64], kernel: [1, 2, 3], stride: [1, 2, 3, 4]}
-    input: {dtype: $dtype, shape: [1, 1, 6, 6], random: {seed: $kernel, values: distinct}}
-    attributes: {kernel_shape: [$kernel, $kernel], strides: [$stride, $stride]}
+  - {id: $dtype-$kernel-$stride, matrix: {dtype: [float32, float64], kernel: [1, 2, 3], stride: [1, 2, 3, 4]},
+     input: {dtype: $dtype, shape: [1, 1, 6, 6], random: {seed: $kernel, values: distinct}},
+     attributes: {kernel_shape: [$kernel, $kernel], strides: [$stride, $stride]}}
 """
 
 
@@ -549,12 +506,8 @@ def test_a_worker_that_lies_is_noticed(executions, tmp_path, name, code, verdict
 
 def test_where_there_is_a_transcript_all_outputs_are_in_it(cli, tmp_path):
     path = tmp_path / "transcript.jsonl"
-    words = ("run", "corpus:sonnx/float.yaml", "-k", "float-example-1", "-o")
-    cli(*words, tmp_path / "record.jsonl", "--transcript", path)
+    cli("run", "corpus:sonnx/float.yaml", "-k", "float-example-1", "--transcript", path)
     messages = [json.loads(json.loads(line)["line"]) for line in path.read_text().splitlines()]
     results = [message for message in messages if message.get("type") == "result"]
     assert all(isinstance(tensor["data"], str) for each in results for tensor in each["outputs"].values())
     assert len(results) > 2
-    executed = list(read(tmp_path / "record.jsonl").executions)
-    assert executed
-    assert not any(each.matched for each in executed)
