@@ -131,21 +131,22 @@ def focused(page):
     return page.evaluate("document.activeElement.id || document.activeElement.name || document.activeElement.tagName")
 
 
-def test_a_filter_goes_into_the_address_and_comes_from_it(pages, visit):
-    page = visit(pages["graphs"])
+@pytest.mark.parametrize(("name", "part", "value"), [("graphs", "severity", "limit"), ("gate", "change", "regressed")])
+def test_a_filter_goes_into_the_address_and_comes_from_it(pages, visit, name, part, value):
+    page = visit(pages[name])
     every = shown(page).count()
-    page.get_by_role("combobox", name="severity").select_option("limit")
-    assert page.evaluate("location.hash") == "#severity=limit"
+    page.get_by_role("combobox", name=part).select_option(value)
+    assert page.evaluate("location.hash") == f"#{part}={value}"
     assert 0 < len(names(page)) < every
-    assert {each.get_attribute("data-severity") for each in shown(page).all()} == {"limit"}
-    again = visit(pages["graphs"], "#severity=limit")
+    assert {each.get_attribute(f"data-{part}") for each in shown(page).all()} == {value}
+    again = visit(pages[name], f"#{part}={value}")
     assert names(again) == names(page)
-    assert again.get_by_role("combobox", name="severity").input_value() == "limit"
+    assert again.get_by_role("combobox", name=part).input_value() == value
     again.locator("#filtered").get_by_role("button", name="Clear").click()
     again.wait_for_function("!location.hash")
     assert shown(again).count() == every
     # A value that the page does not have shows nothing.
-    page = visit(pages["graphs"], "#kind=y-of-another-record")
+    page = visit(pages[name], "#kind=y-of-another-record")
     assert shown(page).count() == 0
     assert page.get_by_role("combobox", name="kind").input_value() == "y-of-another-record"
 
@@ -245,15 +246,6 @@ def test_the_search_of_a_site_finds_its_pages(pages, visit):
     page.locator("#results a[href^='cases/']").first.click()
     page.wait_for_url("**/cases/**")
     page.get_by_role("link", name="JSON").wait_for()
-
-
-def test_a_filter_of_changes(pages, visit):
-    page = visit(pages["gate"])
-    every = shown(page).count()
-    page.get_by_role("combobox", name="change").select_option("regressed")
-    assert page.evaluate("location.hash") == "#change=regressed"
-    assert 0 < shown(page).count() < every
-    assert {each.get_attribute("data-change") for each in shown(page).all()} == {"regressed"}
 
 
 @pytest.mark.parametrize("name", ["hostile", "site/index", "site/runs/hostile", "site/cases/index"])
