@@ -162,11 +162,6 @@ def test_each_target_of_a_record_has_its_own_result(tmp_path):
     right, wrong = re.findall(r'<p class="verdict [^>]*>(.*?)</p>', members["index.html"].decode())
     assert re.match(r"<b>.*right</b>: <strong>CONFORMS</strong> 0 unexpected; (\d+) of \1 compared", right), right
     assert ("<strong>UNEXPECTED</strong>" in wrong, "crash" in wrong) == (True, True)
-    predicates = [each["predicate"] for each in statements(members, "maxpool-check").values()]
-    found = {
-        (each["target"]["name"], each["result"], each["exitCode"], bool(each["unexpected"])) for each in predicates
-    }
-    assert found == {(targets[1], "CONFORMS", 0, False), (targets[3], "UNEXPECTED", 1, True)}
     text = members["qualification/3-verification-results.md"].decode()
     lines = re.findall("^- `(python:.*)`: ([A-Z ]+)\\. ", text, re.MULTILINE)
     assert lines == [(targets[1], "CONFORMS"), (targets[3], "UNEXPECTED")]

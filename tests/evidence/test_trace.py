@@ -14,7 +14,6 @@ from tests.test_inert import HOSTILE, check_report
 
 CASES = (ROOT / "tests/data/golden/trace.yaml").read_text()
 TARGETS = {name: f"python:tests/kernels.py:{name}" for name in ("right", "names_the_last_tie")}
-WRONG = TARGETS["names_the_last_tie"]
 TESTABLE = [clause.id for clause in clauses_of("sonnx") if clause.status is ClauseStatus.TESTABLE]
 
 
