@@ -8,7 +8,6 @@ import tokenize
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 from maxpool_check.corpus.collection import collect
@@ -20,10 +19,10 @@ SEED, RIGHT = (f"python:{KERNELS}:{name}" for name in ("keeps_the_seed", "right"
 FILES = {"ISSUE.md", "case.yaml", "expected.npz", "model.onnx", "repro.py", "test_data_set_0"}
 
 
-def run_script(folder, *python, **changed):
+def run_script(folder, **changed):
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **changed}
     return subprocess.run(
-        [*(python or [sys.executable]), "repro.py"],
+        [sys.executable, "repro.py"],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
@@ -37,17 +36,6 @@ def is_short(folder):
 
 def names(folder):
     return {path.name for path in folder.iterdir()}
-
-
-def backend(folder, tmp_path, *, passes):
-    """ONNX's own runner loads the folder as a test, and sees the same of the installed ONNX Runtime."""
-    data = tmp_path / "data/repro"
-    data.mkdir(parents=True)
-    (data / "test_maxpool").symlink_to(folder, target_is_directory=True)
-    onnx.checker.check_model(str(folder / "model.onnx"))
-    failed, ran = failures("onnxruntime", data)
-    assert ran
-    assert failed == (set() if passes else ran)
 
 
 @network
@@ -75,7 +63,12 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
     # A model that is wrong at one level of optimization, or depends on what is requested, passes as it is.
     is_wrong_itself = "Y alone" not in words and "contexts" not in case
     if (tmp_path / "r/test_data_set_0/output_0.pb").exists() and is_wrong_itself:
-        backend(tmp_path / "r", tmp_path, passes=False)
+        data = tmp_path / "data/repro"
+        data.mkdir(parents=True)
+        (data / "test_maxpool").symlink_to(tmp_path / "r", target_is_directory=True)
+        # ONNX's own runner sees the same.
+        failed, ran = failures(data)
+        assert failed == ran != set()
 
 
 @pytest.mark.parametrize(
@@ -85,9 +78,7 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
         pytest.param("pads_with_zero", "small:padded", "got Y:\n[[[0.]]]", marks=long),
         ("accepts_everything", "small:stride-0", "expected a refusal, got"),
         ("dies_of_a_signal", "small:stride-0", "killed by SIGFPE"),
-        pytest.param("dies_always", "small:ordinary", "ended with exit code 7", marks=long),
         pytest.param("hangs", "small:one-column", "there was no result within 6 s", marks=long),
-        pytest.param("forgets_its_shape", "small:ordinary", "got Indices, int32:", marks=long),
         ("gives_no_indices", "small:ordinary", "got Indices:\nNone"),
         ("talks", "small:ordinary", None),
         ("right", "small:empty", None),
@@ -109,7 +100,6 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kern
     source = (folder / "kernels.py").read_text()
     (folder / "kernels.py").write_text(f"{source}\n\n{kernel} = right\n")
     assert run_script(folder).returncode == 0
-    assert run_script(folder, sys.executable, "-S").returncode == 125
     (shrunk,) = collect([folder / "case.yaml"]).cases
     (whole,) = [one for one in collect([small]).cases if one.id == case]
     assert shrunk.X.size <= whole.X.size

@@ -1,10 +1,7 @@
-"""Backends of onnx's test runner: ONNX Runtime's own, and onnx's ReferenceEvaluator, for which onnx ships none."""
+"""ONNX's own test runner, with the backend of ONNX Runtime."""
 
 import unittest
 import warnings
-
-from onnx.backend.base import Backend, BackendRep
-from onnx.reference import ReferenceEvaluator
 
 from tests.pages import blocks
 
@@ -13,36 +10,16 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import onnxruntime.backend
 
-
-class ReferenceRep(BackendRep):
-    def __init__(self, session):
-        self._session = session
-
-    def run(self, inputs, **options):
-        return self._session.run(None, dict(zip(self._session.input_names, inputs, strict=True)))
-
-
-class ReferenceBackend(Backend):
-    @classmethod
-    def supports_device(cls, device):
-        return device == "CPU"
-
-    @classmethod
-    def prepare(cls, model, device="CPU", **options):
-        return ReferenceRep(ReferenceEvaluator(model))
-
-
 # Otherwise it skips models with functions of a domain of their own.
 onnxruntime.backend.backend.OnnxRuntimeBackend.allowReleasedOpsetsOnly = False
-BACKENDS = {"onnxruntime": onnxruntime.backend, "onnx-reference": ReferenceBackend}
 
 
-def failures(backend, folder):
+def failures(folder):
     """The tests of an export that fail in onnx's runner, as the documentation has it for its readers; and all that it ran."""
     (text,) = [block.text for block in blocks("export.md") if block.file == "run_export.py"]
     names = {"__name__": "run_export"}
     exec(compile(text, "run_export.py", "exec"), names)
-    suite = names["ExportRunner"](BACKENDS[backend], str(folder.parent), folder.name).test_suite
+    suite = names["ExportRunner"](onnxruntime.backend, str(folder.parent), folder.name).test_suite
     ran = {_name(test) for test in suite if test.id().endswith("_cpu")}
     result = unittest.TestResult()
     with warnings.catch_warnings():
