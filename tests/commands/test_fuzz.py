@@ -22,12 +22,6 @@ def fuzz(cli, folder, *arguments, cases=100, **variables):
     return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments, **variables)
 
 
-def below(process):
-    """The processes that a command has started, and those that they have."""
-    own = children(process.pid)
-    return own | children(*own)
-
-
 def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, tmp_path):
     fuzz(cli, tmp_path / "found", "-t", SEED).check(1)
     cases = {case.id.partition(":")[2]: case for case in collect([tmp_path / "found"]).cases}
@@ -116,7 +110,8 @@ def test_a_signal_ends_every_process_and_ctrl_c_says_what_was_found(begun, tmp_p
     target = ("-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2")
     process = begun("fuzz", *target, "-o", tmp_path / "found", MAXPOOL_CHECK_TIMEOUT="300")
     assert eventually(lambda: len(list((tmp_path / "hanging").iterdir())) == 2)
-    started = below(process)
+    started = children(process.pid)
+    started |= children(*started)
     assert len(started) >= 4
     process.send_signal(number)
     out, err = process.communicate(timeout=300)
