@@ -19,8 +19,6 @@ from tests.conftest import ROOT, command, shipped
 from tests.exporting.reading import accepts
 from tests.pages import blocks
 
-MOST_CELLS = 2**20
-
 
 def tensor_of(data):
     """The tensor of plain data."""
@@ -43,7 +41,7 @@ def smallest_with_flags():
     cases = [case for case in shipped().cases if case.X.size <= 40]
     for case in sorted(cases, key=lambda case: (isinstance(case.resolved, Pooling) or not case.X.size, case.X.size)):
         if by_flag.keys() < {*FLAGS, ""}:
-            test = json.loads(json.dumps(vector(case, MOST_CELLS)))
+            test = json.loads(json.dumps(vector(case, 2**20)))
             for flag in test["flags"] or [""]:
                 by_flag.setdefault(flag, (case, test))
     assert by_flag.keys() == {*FLAGS, ""}
