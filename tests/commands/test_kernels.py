@@ -121,7 +121,7 @@ def test_the_targets_that_there_are(cli):
     assert "provider CPUExecutionProvider" in known.out
     named = cli("targets", "list", "onnxruntime", RIGHT, f"python:{KERNELS}:absent")
     named.check(3, "provider CPUExecutionProvider", "does not start")
-    (checked,) = cli("targets", "check", "--json").json["targets"]
+    (checked,) = cli("targets", "check", "onnxruntime", "--json").json["targets"]
     assert (checked["starts"], checked["newest_opset"] >= 22, checked["executes"]) == (True, True, True)
 
 

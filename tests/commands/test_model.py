@@ -260,7 +260,7 @@ def test_real_models_conform_on_what_flows_in_them(name, cli):
 @pytest.mark.parametrize("release", ["1.23.2", "1.28.0"])
 def test_each_known_defect_that_can_reach_a_node_is_seen(release, cli, model):
     makers = (zoo.indices_output, zoo.resnet_v2, zoo.dynamic, zoo.nhwc)
-    paths = [model(maker(), f"{maker.__name__}.onnx") for maker in makers]
+    paths = [model(maker(), f"{number}.onnx") for number, maker in enumerate(makers)]
     done = cli("model", *paths, "-t", f"onnxruntime=={release}", "--report", "json")
     nodes = [node for each in done.json["models"] for node in each["nodes"]]
     claims = [claim for node in nodes for claim in node["targets"][f"onnxruntime=={release}"]["can_reach"]]
