@@ -44,6 +44,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
 
 
+def pytest_make_parametrize_id(val):
+    """Name a test without the folder of the checkout, so that it has one name in all of them."""
+    return val.replace(f"{ROOT}/", "") if isinstance(val, str) and str(ROOT) in val else None
+
+
 @dataclass(frozen=True)
 class Finished:
     code: int

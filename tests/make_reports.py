@@ -68,7 +68,8 @@ def commands(jobs):
         cases = TABLE["parts"][run["part"]] if "part" in run else ["cases/"]
         targets = [word for target in run["targets"] for word in ("-t", target)]
         record = Path("reports", f"{name}.jsonl")
-        words = ["run", *cases, "-q", "-j", str(jobs), *targets, *run.get("options", ())]
+        # Compilers and interpreters of Python are slow on a machine with other work.
+        words = ["run", *cases, "-q", "--timeout", "60", "-j", str(jobs), *targets, *run.get("options", ())]
         yield name, [*words, "-o", str(record), "--report", f"markdown=reports/{name}.md"], record
     for name, history in TABLE["histories"].items():
         report = Path("reports", f"{name}-history.json")

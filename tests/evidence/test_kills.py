@@ -21,6 +21,10 @@ def covering(clause, **fields):
 PADDED = covering("T-PADS", name="padded", pads=[1, 0])
 LARGER = replace(covering("T-PADS", name="larger", pads=[1, 0]), X=case([[[-3.0, -2.0, -1.0]]], kernel_shape=[2]).X)
 NOT_PADDED = covering("T-PADS", name="not-padded")
+# The pads of the axes are exchanged at each end by itself: the four in reverse would be the same ones.
+TURNED = replace(
+    case([[[[1.0, 2.0], [3.0, 4.0]]]], name="turned", kernel_shape=[2, 2], pads=[1, 0, 0, 1]), covers=("T-PADS",)
+)
 OF_ANOTHER_CLAUSE = covering("T-OTHER", name="of-another-clause", pads=[0, 1])
 REFUSED = replace(
     case([[[1.0, 2.0]]], name="stride-0", kernel_shape=[2], strides=[0], expect={"refuse": "invalid-attribute"}),
@@ -34,6 +38,7 @@ REFUSED = replace(
         # Small cases come first.
         ((LARGER, NOT_PADDED, PADDED, OF_ANOTHER_CLAUSE), ["padding:zero"], [("padded", "larger")]),
         ((NOT_PADDED, OF_ANOTHER_CLAUSE), ["padding:zero"], [()]),
+        ((TURNED,), ["padding:axes_exchanged"], [("turned",)]),
         # It ends its process.
         ((PADDED, REFUSED), ["deaths:dies_of_the_stride"], [("stride-0",)]),
         # Kernels in the language of a document get the attributes of a case, which has no strides, translated or not.

@@ -311,6 +311,7 @@ def test_a_bundle_verifies_in_another_folder(bundle, tmp_path):
     done = verify(tmp_path, bundle)
     assert done.code == 0, done.out
     assert "24 of 24 executions, their verdicts and counts follow" in done.out
+    assert "run again" not in done.out
     assert done.out.endswith(f"VERIFIED  {tmp_path / 'evidence.tar'}\n")
     assert packed(rewritten(bundle)) == packed(bundle)
     added = verify(tmp_path, {**bundle, "index.txt": b"x"}, "--json")
@@ -319,7 +320,7 @@ def test_a_bundle_verifies_in_another_folder(bundle, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["onnxruntime-1.32.0-cpu", "openvino-2026.4.1"])
+@pytest.mark.parametrize("name", ["onnxruntime-cpu", "openvino-2026.4.1"])
 def test_a_committed_record_verifies_completely(name, tmp_path):
     path = tmp_path / "evidence.tar"
     assert command("evidence", "build", ROOT / f"reports/{name}.jsonl.xz", "-o", path).code == 0
@@ -349,6 +350,7 @@ def test_a_number_on_any_page_and_a_byte_of_any_file_is_named(bundle, tmp_path):
     done = verify(tmp_path, {**flipped, "MANIFEST.sha256": bundle["MANIFEST.sha256"]}, "-v")
     for name in bundle.keys() - {"MANIFEST.sha256"}:
         assert f"PROBLEM  {name}: was altered: its SHA-256 is" in done.out
+    assert "PROBLEM  MANIFEST.sha256" not in done.out
     assert verify(tmp_path, {**bundle, "MANIFEST.sha256": flipped["MANIFEST.sha256"]}).code == 1
 
 

@@ -13,9 +13,9 @@ from maxpool_check.results.storage import read
 from tests.conftest import ROOT, command
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
-NAMES = ("onnxruntime-1.23.2-cpu", "jax-0.10.2", "xmos-1.4.2", "opencv-5.0.0.93")
+NAMES = ("onnxruntime-cpu", "jax-0.10.2", "xmos-1.4.2", "opencv-5.0.0.93")
 RECORDS = sorted(ROOT / f"reports/{name}.jsonl.xz" for name in NAMES)
-"""Records of all sorts: of a release, of runtimes without Indices, of graphs alone, without known defects."""
+"""Records of all sorts: of two releases, of runtimes without Indices, of graphs alone, without known defects."""
 HISTORY = ROOT / "reports/onnxruntime-history.json.xz"
 
 
