@@ -229,6 +229,8 @@ class _View:
                 yield shlex.join(words)
             if finding.defect is not None:
                 yield shlex.join(["maxpool-check", "explain", finding.defect.id])
+        if self.is_brief and self.report.run.special and not self.report.exit_code:
+            yield "-v shows what special values show in full, and the conditions of SONNX that nodes break"
 
 
 def _decided(decision: Decision) -> Span:

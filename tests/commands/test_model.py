@@ -90,8 +90,8 @@ def test_an_upgrade_that_keeps_what_is_wrong_says_so_in_every_report(model, tmp_
     path, sentence = model(zoo.plain()), "1 node is wrong on both: y-pad-value-leak"
     done, texts = reported(tmp_path, path, "--base", ZERO, "--head", STILL)
     assert done.code == 0
-    assert done.out.splitlines()[-1].startswith("SAFE  no change on finite values")
-    assert done.out.splitlines()[-1].endswith(f"; {sentence}")
+    result, _ = done.out.splitlines()[-2:]
+    assert (result.startswith("SAFE  no change on finite values"), result.endswith(f"; {sentence}")) == (True, True)
     for form in ("github", "markdown"):
         assert sentence in " ".join(texts[form].split())
     assert re.search(rf'class="verdict known"><strong>SAFE</strong> [^<]*{sentence}', " ".join(texts["html"].split()))
@@ -401,8 +401,8 @@ def test_who_knows_may_allow_what_is_incomplete(cli, tmp_path):
     ):
         for allow, code, last in (((), 3, "INCOMPLETE "), (("--allow-incomplete",), 0, label)):
             done = cli("model", path, *targets, *allow, "-o", record)
-            assert (done.code, done.out.splitlines()[-1].startswith(last)) == (code, True)
-            assert "as a whole, the target refuses it: " in done.out.splitlines()[-1]
+            (result,) = (line for line in done.out.splitlines() if line.startswith(last))
+            assert (done.code, "as a whole, the target refuses it: " in result) == (code, True)
             assert cli("report", record).code == 0
 
 
@@ -446,7 +446,7 @@ def test_only_what_a_tensor_needs_is_read_of_its_file(tmp_path):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1].startswith("CONFORMS  of 1 MaxPool node, 1 conforms")
+    assert "\nCONFORMS  of 1 MaxPool node, 1 conforms" in done.stdout
 
 
 def test_external_values_of_inner_graphs_and_nodes_are_sent_along(cli, tmp_path):
@@ -459,4 +459,4 @@ def test_external_values_of_inner_graphs_and_nodes_are_sent_along(cli, tmp_path)
         branch.initializer.append(one)
         (tmp_path / "ones.bin").write_bytes(keep_outside(branch, branch.name, "ones.bin"))
     done = cli("model", saved(model, tmp_path), "-t", "onnxruntime", COLUMNS="160")
-    assert (done.code, done.out.splitlines()[-1].partition(" ")[0]) == (0, "CONFORMS"), done.out
+    assert (done.code, "\nCONFORMS  " in done.out) == (0, True), done.out

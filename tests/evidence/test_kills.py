@@ -76,6 +76,9 @@ def test_each_wrong_kernel_can_be_made_and_violates_a_testable_clause_and_each_o
 
 def test_cases_of_every_clause_notice_every_kernel_that_violates_it():
     noticed = kills_by_clause(shipped().cases, TESTABLE, most=1)
-    assert [
+    unnoticed = [
         (clause, str(kernel)) for clause, kernels in noticed.items() for kernel, cases in kernels.items() if not cases
-    ] == []
+    ]
+    assert unnoticed == [], (
+        "add a case, or see 'maxpool-check evidence trace -v -k clause:CLAUSE' for the cases there are"
+    )

@@ -245,7 +245,7 @@ def rendered(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_report(name):
-    assert rendered(name) == (GOLDEN / name).read_text()
+    assert rendered(name) == (GOLDEN / name).read_text(), "if this is meant: python -m tests.reporting.test_golden"
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".xml", ".sarif"))])
@@ -274,4 +274,7 @@ def test_markdown_stays_short(name):
 
 if __name__ == "__main__":
     for file in FILES:
-        (GOLDEN / file).write_text(rendered(file))
+        text = rendered(file)
+        if text != (GOLDEN / file).read_text():
+            print(f"tests/data/golden/{file} is new")
+            (GOLDEN / file).write_text(text)
