@@ -151,8 +151,9 @@ class CaseItem(Item):
     def runtest(self) -> None:
         """Run the case, judge the results, and compare them with the known defects."""
         session = self.settings.session(self.target)
-        entries = [each for each in resolved(self.known, [self.case]) if each.covers(session.profile.description)]
-        ledger = Ledger(entries, date.today(), session.profile.description.version)
+        target = session.profile.description
+        entries = [each for each in resolved(self.known, [self.case]) if each.covers(target)]
+        ledger = Ledger(entries, date.today(), target.version, target.architecture)
         judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
         texts = []
         for each in (execution for execution in judged if execution.unexpected):

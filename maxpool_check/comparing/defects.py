@@ -117,7 +117,7 @@ def _explained(
 ) -> tuple[Ledger, list[Execution], list[Execution]]:
     """What is expected of a target; its divergences that known defects explain as a whole, and all others."""
     covering = [entry for defect in defects for entry in defect.expected if entry.covers(target)]
-    ledger = Ledger(covering, date.today(), target.version)
+    ledger = Ledger(covering, date.today(), target.version, target.architecture)
     known: list[Execution] = []
     unknown: list[Execution] = []
     for execution in record.executions:

@@ -235,6 +235,16 @@ class TargetComparison:
         return [f"the records are of different versions of maxpool-check: {old} and {new}"] if old != new else []
 
     @property
+    def move(self) -> str:
+        """What moves to another processor, as :meth:`~TargetDescription.move_to` says it; empty for an upgrade."""
+        return self.old.move_to(self.new)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the two targets are to each other: old and new, or those of a move."""
+        return ("from", "to") if self.move else ("old", "new")
+
+    @property
     def decision(self) -> Decision | None:
         """The decision; None if the comparison is incomplete or empty."""
         return self.summary.decision if self.summary.compared and not self.errors else None
@@ -254,7 +264,9 @@ class TargetComparison:
             return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
         if not self.summary.compared:
             return "NOTHING COMPARED no execution was judged on both sides"
-        return f"{self.summary}" + (f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else "")
+        moved = f"moving {self.move}: " if self.move else ""
+        left_out = f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else ""
+        return f"{self.summary.decision.value} {moved}{self.summary.reason}{left_out}"
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)

@@ -182,6 +182,7 @@ class _Reader:
             defect["id"], values["versions"], cases, values["kinds"], values.get("variants"), values.get("expires"),
             by_conditions=not cases, conditions=conditions,
             narrowness=len({*conditions.said, *of_defect.said}), windows=frozenset(values.get("windows", defect.get("windows", ()))), outputs=values.get("outputs", {}),
+            varies=values.get("varies", False),
         )  # fmt: skip
 
     def _values(self, place: _Place, fields: Mapping[str, Any], **parsers: Callable[[Any], Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, read_table
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.record import Execution, TargetDescription
 from maxpool_check.results.variants import Variant, variant_named
 
@@ -124,7 +125,7 @@ class ExpectedDivergence:
     globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
     meet both, of which any may show it; ``narrowness`` is how many conditions these are. ``windows`` says which wrong cells it explains: those whose windows hold one of
     these, or that one of these mistakes in the whole result gives; without it, all that are wrong in its kinds, if the outputs
-    are those that were reviewed: ``outputs`` has the fingerprints of them, by version.
+    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: it shows in some runs alone.
     """
 
     defect: str
@@ -138,6 +139,7 @@ class ExpectedDivergence:
     narrowness: int = field(default=0, compare=False)
     windows: frozenset[str] = frozenset()
     outputs: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    varies: bool = False
 
     def covers(self, target: TargetDescription) -> bool:
         """Whether it is about a target: its runtime, its version and its processor."""
@@ -145,6 +147,11 @@ class ExpectedDivergence:
         return self.when.covers(target.selected_as, target.version, target.provider, target.name) and (
             not named or (target.processor is not None and target.processor.has(named))
         )
+
+    def must_show(self, architecture: str) -> bool:
+        """Whether it shows in each run on a processor: of the architecture that its conditions name, x86-64 if they name none."""
+        named = [name for name in self.conditions.processor if name in ARCHITECTURES] or ["x86_64"]
+        return not self.varies and (not architecture or architecture in named)
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""

@@ -24,11 +24,15 @@ class Explanation:
 
 @dataclass
 class Ledger:
-    """The divergences that are expected of one target of a version, and what a run observed of them."""
+    """The divergences that are expected of one target of a version, and what a run observed of them.
+
+    ``architecture`` is that of its processor, empty if it is not known. An entry is stale only where it was reviewed.
+    """
 
     entries: Sequence[ExpectedDivergence]
     today: date
     version: str = ""
+    architecture: str = ""
     # By the number of an entry and one of its patterns, the variants that were compared, and those that were as expected.
     _compared: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
     _observed: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
@@ -118,7 +122,7 @@ class Ledger:
         stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        if stale:
+        if stale and entry.must_show(self.architecture):
             remedy = "remove it from the defect, or bound the versions for which it is expected"
             return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
         if any((number, pattern) in self._observed for pattern in entry.cases):

@@ -161,7 +161,7 @@ class _Lines:
         self._ledgers = {}
         for name, target in self._targets.items():
             self._ledgers[name] = Ledger(
-                [entry for entry in accepted if entry.covers(target)], date.today(), target.version
+                [entry for entry in accepted if entry.covers(target)], date.today(), target.version, target.architecture
             )
             found.reach[name] = {
                 key: reaching(plan.defects, target, node.features, node.variants) for key, node in self._nodes.items()

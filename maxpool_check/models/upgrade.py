@@ -59,15 +59,23 @@ class Upgrade:
         return max((each.decision for each in self.nodes.values()), key=order.index, default=Decision.SAFE)
 
     @property
+    def labels(self) -> tuple[str, str]:
+        """What the two targets are to each other: base and head, or those of a move to another processor."""
+        return self.comparison.labels if self.comparison.move else ("base", "head")
+
+    @property
     def reason(self) -> str:
         """The reason of the decision, in words."""
+        move = f"moving {self.comparison.move}: " if self.comparison.move else ""
         nodes = plural(len(self.nodes), "node")
         if self.decision is Decision.SAFE:
             text = f"no change on finite values, nor on values that flow, in {self.comparison.summary.compared} executions of {nodes}"
         else:
             text = f"{self.comparison.summary.reason} of {nodes}"
         changed = sum(map(len, self.special.values()))
-        return text + (f"; {plural(changed, 'change')} on special values, which --strict counts" if changed else "")
+        return (
+            move + text + (f"; {plural(changed, 'change')} on special values, which --strict counts" if changed else "")
+        )
 
     @property
     def exit_code(self) -> ExitCode:

@@ -71,7 +71,7 @@ class ComparisonReport:
         facts: list[tuple[str, Inline]] = [
             (label, [Span(side.name, strong=True), f": {side.software()}"])
             for comparison in self.comparisons
-            for label, side in (("old", comparison.old), ("new", comparison.new))
+            for label, side in zip(comparison.labels, (comparison.old, comparison.new), strict=True)
         ]
         head: list[Block] = [
             blocks.Verdict(word, reason, "bad" if self.exit_code else "known" if word == "REVIEW" else "good"),
@@ -156,23 +156,23 @@ def side(label: str, execution: Execution | None, *, settings: bool) -> Block:
     return blocks.Evidence(ExecutionView(execution), about, settings, _MOST_LINES)
 
 
-def details(transition: Transition) -> list[str]:
+def details(transition: Transition, labels: tuple[str, str] = ("old", "new")) -> list[str]:
     """Both results as lines, with what is wrong."""
     lines = []
-    for label, execution in (("old", transition.old), ("new", transition.new)):
+    for label, execution in zip(labels, (transition.old, transition.new), strict=True):
         lines.append(f"{label}: {result_of(execution)}")
         lines += [f"  {line}" for line in (ExecutionView(execution).lines(settings=False) if execution else ())]
-    return [*lines, *_differing(transition)]
+    return [*lines, *_differing(transition, labels)]
 
 
-def _differing(transition: Transition) -> list[str]:
+def _differing(transition: Transition, labels: tuple[str, str]) -> list[str]:
     """The first cells in which one of two conforming results differs from the reference, and the other not or otherwise."""
     old, new = transition.old, transition.new
     if transition.change is not Change.CONFORMING_BUT_DIFFERENT or old is None or new is None:
         return []
     lines = [
         f"{each.output}{coordinates(each.at)}: reference {each.reference}, {label} {each.got}"
-        for label, own, other in (("old", old, new), ("new", new, old))
+        for label, own, other in ((labels[0], old, new), (labels[1], new, old))
         for each in own.differences
         if each not in other.differences
     ]
@@ -234,10 +234,11 @@ def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, m
         Span(shortened(execution.case), code=True),
         f" ({execution.variant}): {shortened(execution.title)}",
     ]
-    sides = {f"old, {comparison.old.name}": smallest.old, f"new, {comparison.new.name}": smallest.new}
+    old, new = comparison.labels
+    sides = {f"{old}, {comparison.old.name}": smallest.old, f"{new}, {comparison.new.name}": smallest.new}
     described = next((each for each in (smallest.new, smallest.old) if each and each.input), None)
     parts += [Paragraph(about), *(side(label, each, settings=each is described) for label, each in sides.items())]
-    if differing := _differing(smallest):
+    if differing := _differing(smallest, comparison.labels):
         parts.append(blocks.Lines(differing, "Cells that differ"))
     if form in (Form.TEXT, Form.HTML):
         words = run_on(execution, [comparison.old.name, comparison.new.name])
@@ -378,7 +379,7 @@ def _explained(changes: Sequence[Transition], comparison: TargetComparison) -> I
     yield from dict.fromkeys(f"accepted: {each.accepted}" for each in changes if each.accepted is not None)
     alike: dict[tuple[str, ...], list[Transition]] = {}
     for each in changes:
-        alike.setdefault((_sentence(each), *details(each)), []).append(each)
+        alike.setdefault((_sentence(each), *details(each, comparison.labels)), []).append(each)
     for (_, *lines), transitions in alike.items():
         yield from _sentences(transitions)
         yield from lines
@@ -391,7 +392,10 @@ def workflow_commands(report: ComparisonReport) -> list[str]:
         for group in comparison.summary.groups:
             if group.blocks:
                 smallest = group.smallest.execution
-                lines = [f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(group.smallest)]
+                lines = [
+                    f"{smallest.case} ({smallest.variant}): {smallest.title}",
+                    *details(group.smallest, comparison.labels),
+                ]
                 if len(group.cases) > 1:
                     lines += [f"{plural(len(group.cases), 'case')} in total:", *some(group.cases, _MOST_NAMES)]
                 title = f"{group.change.value} on {comparison.new.name}: {shortened(group_cause(group))}"

@@ -65,7 +65,8 @@ class _View:
         ]
         for first, *rest in (problem.splitlines() or [""] for problem in report.run.problems):
             head += [Paragraph(first, "problem"), *([blocks.Lines(rest, "What is wrong")] if rest else [])]
-        sides = {report.upgrade.base: "base", report.upgrade.head: "head"} if report.upgrade is not None else {}
+        upgrade = report.upgrade
+        sides = dict(zip((upgrade.base, upgrade.head), upgrade.labels, strict=True)) if upgrade is not None else {}
         facts: list[tuple[str, Inline]] = [
             (sides.get(target.name, target.name), target.software()) for target in header.targets
         ]
@@ -104,7 +105,7 @@ class _View:
         notes += [f"{each.node.node.name} is not tested on {each.target}: {each.why_untested}" for each in untested]
         yield from [Bullets(notes)] if notes else []
         heads = report.targets if len(report.targets) > 1 else ["result"]
-        heads = heads if report.upgrade is None else ["base", "head", "decision"]
+        heads = heads if report.upgrade is None else [*report.upgrade.labels, "decision"]
         rows: list[list[Inline]] = []
         for name, node in model.by_id.items():
             where = "" if node.node.where == "main graph" else f" ({node.node.where})"
@@ -216,7 +217,8 @@ class _View:
             content.append(Paragraph("Outputs of the models; no verdict: other nodes than MaxPool compute them, too."))
             content.append(Bullets([f"{each.model}: {each}" for each in upgrade.outputs]))
         if content:
-            yield Section("Base against head", content, "outputs")
+            title = "What moves" if upgrade.comparison.move else "Base against head"
+            yield Section(title, content, "outputs")
 
     def _following(self) -> Iterator[str]:
         """What the user can do next."""

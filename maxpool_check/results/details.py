@@ -14,6 +14,9 @@ ARCHITECTURES = ("x86_64", "aarch64")
 INSTRUCTION_SETS = ("sse4.1", "avx", "avx2", "avx512f", "neon", "sve", "float16")
 """The instruction sets that decide which kernels of a runtime execute; ``float16`` is arithmetic, not conversion."""
 
+EMULATED = "emulated by "
+"""How the model of a processor begins that a program emulates."""
+
 
 class WrongAxis(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The size of an axis of an output, by the document and from a target; ``axis`` is N, C, D1 ... Dn.
@@ -202,6 +205,11 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             or (self.features is not None and (name.removeprefix("no-") in self.features) != name.startswith("no-"))
             for name in names
         )
+
+    @property
+    def short(self) -> str:
+        """The architecture, and whether a program emulates it: ``aarch64 (emulated by qemu-aarch64)``."""
+        return f"{self.architecture} ({self.model})" if self.model.startswith(EMULATED) else self.architecture
 
     def __str__(self) -> str:
         features = "instruction sets unknown" if self.features is None else ", ".join(self.features)

@@ -164,10 +164,28 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
         """The distribution by which defects select it; what computes nothing is selected by its own name alone."""
         return self.distribution if self.computes else ""
 
+    @property
+    def architecture(self) -> str:
+        """The architecture of its processor; empty if it is not known."""
+        return self.processor.architecture if self.processor is not None else ""
+
     def software(self, *, numpy: bool = False) -> str:
-        """What it is, and its Python if it has one; with the version of numpy if ``numpy``."""
+        """What it is, its Python if it has one, and the processor; with the version of numpy if ``numpy``."""
         library = f"numpy {self.numpy}" if numpy and self.numpy != "-" else ""
-        return ", ".join(dict.fromkeys(filter(None, (self.about, self._python, library))))
+        processor = self.processor.short if self.processor is not None else ""
+        return ", ".join(dict.fromkeys(filter(None, (self.about, self._python, library, processor))))
+
+    def move_to(self, other: "TargetDescription") -> str:
+        """What moves if ``other`` is the same release on another processor: ``onnxruntime 1.32.0 from x86_64 to aarch64``.
+
+        Empty if it is another release, or the processor is the same or unknown.
+        """
+        here, there = self.processor, other.processor
+        if not self.release or self.release != other.release or here is None or there is None or here == there:
+            return ""
+        sides = here.architecture, there.architecture
+        sides = sides if here.architecture != there.architecture else (self.name, other.name)
+        return f"{self.release} from {sides[0]} to {sides[1]}"
 
     @property
     def _python(self) -> str:

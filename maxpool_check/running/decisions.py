@@ -83,7 +83,9 @@ class Decisions:
         ]
         expected = resolved(about, plan.corpus.cases)
         self._ledgers = {
-            target.name: Ledger([entry for entry in expected if entry.covers(target)], today, target.version)
+            target.name: Ledger(
+                [entry for entry in expected if entry.covers(target)], today, target.version, target.architecture
+            )
             for target in targets
         }
 

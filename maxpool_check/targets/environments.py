@@ -27,6 +27,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cache, made, python_of
+from maxpool_check.targets.machines import THIS, Machine, write_environment
 from maxpool_check.targets.worker.contents import WHEELS
 
 if sys.version_info >= (3, 11):
@@ -77,15 +78,16 @@ def wheel_source() -> WheelSource:
 
 
 def interpreter(
-    distribution: str, version: str, besides: Sequence[str] = (), source: WheelSource | None = None
-) -> Path:
+    distribution: str, version: str, besides: Sequence[str] = (), source: WheelSource | None = None,
+    machine: Machine = THIS,
+) -> Path:  # fmt: skip
     """The Python of an environment that holds this release and numpy; creates the environment if it does not exist.
 
     ``besides`` are other distributions that it holds, without versions. ``source`` is by default that of the environment
     variables. Raises :class:`CannotMake`.
     """
     requirements = [f"{distribution}=={version}", *companions(distribution, version), *besides]
-    return _made("+".join([f"{distribution}-{version}", *besides]), requirements, source or wheel_source())
+    return _made("+".join([f"{distribution}-{version}", *besides]), requirements, source or wheel_source(), machine)
 
 
 def holding(requirements: Sequence[str]) -> Path:
@@ -101,15 +103,15 @@ def holding(requirements: Sequence[str]) -> Path:
         raise CannotMake(f"{error}\n{advice}\n    {download(requirements, 'wheels')}") from error
 
 
-def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
+def _made(title: str, requirements: Sequence[str], source: WheelSource, machine: Machine = THIS) -> Path:
     """The Python of the environment of the cache with this title."""
-    final = cache() / f"{title}-{PLATFORM}"
+    final = cache() / f"{title}-{machine.title if machine.is_foreign else PLATFORM}"
     if source.makes_nothing and not python_of(final).exists():
         raise NotMade(requirements)
 
     def fill(folder: Path) -> None:
         with _MAKING:
-            _fill(folder, sys.executable, requirements, source)
+            _fill(folder, sys.executable, requirements, source, machine)
 
     return python_of(made(final, python_of(final), fill))
 
@@ -124,21 +126,26 @@ def made_releases(distribution: str, machine: str = PLATFORM) -> list[Version]:
     return sorted(versions)
 
 
-def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelSource) -> None:
-    process = run_uv("venv", *source.limits, "--python", python, str(folder))
-    if process.returncode == 0:
+def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelSource, machine: Machine = THIS) -> None:
+    process = None
+    if machine.is_foreign:
+        write_environment(folder, machine)
+    else:
+        process = run_uv("venv", *source.limits, "--python", python, str(folder))
+    if process is None or process.returncode == 0:
         arguments = ["--only-binary", ":all:", "--python", str(python_of(folder)), *source.arguments]
         process = run_uv("pip", "install", *source.limits, *arguments, *requirements)
     if process.returncode == 0:
         _write_wheels(folder, source)
         return
     minors = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", process.stderr)} - {sys.version_info[1]})
-    if python == sys.executable and "matching Python ABI tag" in process.stderr and minors:
+    if not machine.is_foreign and python == sys.executable and "matching Python ABI tag" in process.stderr and minors:
         # The release has wheels for other versions of Python only: take the newest of them.
         shutil.rmtree(folder, ignore_errors=True)
         _fill(folder, f"3.{minors[-1]}", requirements, source)
         return
     version = platform.python_version() if python == sys.executable else python
+    version = f"of {machine.architecture}" if machine.is_foreign else version
     wanted = f"{' and '.join(requirements)} for Python {version}"
     if f"there is no version of {requirements[0]} " in process.stderr:
         where = f"{source.folder} has" if source.offline else "there is"

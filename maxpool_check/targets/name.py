@@ -18,6 +18,7 @@ from maxpool_check.files import RECORD_SUFFIXES
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, OUTPUTS, TRANSFORM, parts_of, tool_and_runtime
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.machines import OPTIONS, machine_of
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
 _TAKES_MODELS = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx")]
@@ -139,7 +140,19 @@ def parse(text: str) -> TargetName:
     has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"
     if "sessions" in options and (options["sessions"] != "reused" or not has_sessions):
         raise BadTarget(f"'{text}': sessions=reused is for ONNX Runtime in Python alone, and is the only value")
+    if options.keys() & {*OPTIONS}:
+        _check_machine(text, runtime, options)
     return TargetName(text, runtime, match["version"], match["provider"], options)
+
+
+def _check_machine(text: str, runtime: str, options: Mapping[str, str]) -> None:
+    """Raise :class:`BadTarget` where a runtime cannot be executed on the machine that its options name."""
+    try:
+        machine_of(options)
+    except ValueError as error:
+        raise BadTarget(f"'{text}': {error}") from error
+    if RUNTIMES[runtime].ecosystem != "python" or "python" in options:
+        raise BadTarget(f"'{text}': machine and cpu are for runtimes with wheels of Python, without python=")
 
 
 def _options(match: re.Match[str], text: str) -> dict[str, str]:

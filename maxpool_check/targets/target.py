@@ -17,7 +17,7 @@ from maxpool_check.results.details import Processor
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
-from maxpool_check.targets import environments, npm_environments
+from maxpool_check.targets import environments, machines, npm_environments
 from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, python_of
 from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
@@ -28,6 +28,9 @@ from maxpool_check.targets.protocol import SEE, Request, in_ready, text_of
 from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
+
+_OF_TOOL = {"python", "sessions", *machines.OPTIONS}
+"""The options of targets that the tool takes, not the provider."""
 
 IF_DAMAGED = "If its environment is damaged"
 """How the line begins that says what of the cache to remove where a release cannot be started."""
@@ -82,6 +85,7 @@ class Target:
         self.folders: list[Path] = []
         """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
         self.python = name.options.get("python", sys.executable)
+        self.machine = machines.machine_of(name.options)
         self.tools_python = sys.executable if name.tool is None else name.tool.options.get("python", sys.executable)
         self.npm_folder: Path | None = None
         runtime = RUNTIMES.get(name.runtime)
@@ -90,12 +94,19 @@ class Target:
                 text = f"it comes from npm, not with Python; name a release, {runtime.distribution}==VERSION"
                 raise CannotStart(f"{name} cannot be started: {text}")
             self.npm_folder = self._made(runtime.distribution, name.version)
+        elif runtime is not None and name.version is None and self.machine.is_foreign:
+            text = f"what is installed is for this machine; name a release, {name.runtime}==VERSION"
+            raise CannotStart(f"{name} cannot be started: {text}")
         elif runtime is not None and name.version is not None:
             self.python = str(python_of(self._made(runtime.distribution, name.version, runtime.besides)))
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
             self.tools_python = str(python_of(self._made(name.distribution, name.tool.version, besides)))
+        try:
+            self._words = machines.interpreter(self.machine, self.python)
+        except CannotMake as error:
+            raise CannotStart(f"{name} cannot be started: {error}") from error
         self.compares = name.is_released and transcript is None and self.npm_folder is None
         """Whether its workers compare outputs with permitted ones: not the user's, and not with a transcript."""
 
@@ -106,7 +117,8 @@ class Target:
             if is_npm:
                 folder = npm_environments.environment(distribution, version, offline=self._source.offline)
             else:
-                folder = environments.interpreter(distribution, version, besides, self._source).parents[1]
+                machine = machines.THIS if distribution != RUNTIMES[self.name.runtime].distribution else self.machine
+                folder = environments.interpreter(distribution, version, besides, self._source, machine).parents[1]
         except CannotMake as error:
             lines = [f"{self.name} cannot be started: {error}"]
             if isinstance(error, (NoSuchRelease, NotMade)) and (others := around(distribution, version, self._source)):
@@ -129,7 +141,7 @@ class Target:
             raise CannotStart(
                 f"{name} is no program: its outputs were made elsewhere; 'run', 'gate' and 'explain' read them"
             )
-        provider_options = {key: value for key, value in name.options.items() if key not in ("python", "sessions")}
+        provider_options = {key: value for key, value in name.options.items() if key not in _OF_TOOL}
         options: dict[str, Any] = {"provider": name.provider, "provider_options": provider_options}
         program: Sequence[str]
         if name.program is not None:
@@ -155,6 +167,7 @@ class Target:
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
+            program = [*self._words, *program[1:]] if program[0] == self.python else program
         heard: Callable[[str, bytes], None] | None = None
         if (transcript := self._transcript) is not None:
             heard = partial(transcript.add, str(name), next(transcript.processes))
@@ -173,6 +186,8 @@ class Target:
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
             release = f"{self.name.runtime}==VERSION"
             hint = f"\nInstall it with {runtime.install}, or name a release, {release}, which gets its own."
+        if self.machine.is_emulated and (why := machines.too_old(self.machine)):
+            hint = f"{hint}\n{why}"
         # Nothing is damaged where an adapter came so far.
         if self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
