@@ -125,7 +125,7 @@ class ExpectedDivergence:
     globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
     meet both, of which any may show it; ``narrowness`` is how many conditions these are. ``windows`` says which wrong cells it explains: those whose windows hold one of
     these, or that one of these mistakes in the whole result gives; without it, all that are wrong in its kinds, if the outputs
-    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: it shows in some runs alone.
+    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: in each run it shows some of its kinds, or none.
     """
 
     defect: str
@@ -188,6 +188,7 @@ class ExpectedDivergence:
     def expects(self, execution: Execution, version: str) -> bool:
         """Whether an execution of a version shows exactly its kinds, as far as the variant can, in cells that it explains."""
         shown = self.shown(execution.case, variant_named(execution.variant))
+        shown = shown & {*execution.kinds} if self.varies else shown
         return bool(shown) and shown == {*execution.kinds} and not self.leaves(execution, version)
 
     def leaves(self, execution: Execution, version: str) -> frozenset[tuple[str, str]]:

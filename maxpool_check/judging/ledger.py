@@ -69,6 +69,7 @@ class Ledger:
         whole, parts, left = [], [], cells
         for number, entry in self._about(case):
             shown = entry.shown(case, variant)
+            shown = shown & kinds if entry.varies else shown
             if not shown or not shown <= kinds:
                 continue
             unexplained = entry.leaves(execution, self.version)

@@ -187,9 +187,9 @@ class Target:
             release = f"{self.name.runtime}==VERSION"
             hint = f"\nInstall it with {runtime.install}, or name a release, {release}, which gets its own."
         if self.machine.is_emulated and (why := machines.too_old(self.machine)):
-            hint = f"{hint}\n{why}"
+            hint += f"\n{why}"
         # Nothing is damaged where an adapter came so far.
-        if self.folders and not isinstance(error, RefusesOptions):
+        elif self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
             hint = f"\n{IF_DAMAGED}, remove {folders}; it is made again."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")
