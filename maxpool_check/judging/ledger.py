@@ -123,7 +123,9 @@ class Ledger:
         stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        if stale and entry.must_show(self.architecture):
+        if stale and not entry.must_show(self.architecture):
+            return KnownStatus.NOT_EXECUTED, "it need not show on this processor, or not in each run"
+        if stale:
             remedy = "remove it from the defect, or bound the versions for which it is expected"
             return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
         if any((number, pattern) in self._observed for pattern in entry.cases):

@@ -1,7 +1,9 @@
 """The processor that executes belongs to the result: of each target its own, and known defects may be bound to one."""
 
 import platform
+import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -113,15 +115,10 @@ def test_a_defect_is_expected_on_the_processors_that_it_names_and_never_stale_el
 @pytest.mark.parametrize(("model", "features"), [("Nehalem", ("sse4.1",)), ("Haswell", ("sse4.1", "avx", "avx2"))])
 def test_onnx_runtime_gives_nothing_unexpected_on_an_older_processor(cli, tmp_path, model, features):
     """ONNX Runtime's wheel in an emulator: its blocks of channels have 8 floats there, and 16 with AVX-512."""
-    emulator = shutil.which("qemu-x86_64")
-    if emulator is None or platform.machine() != "x86_64":
+    if shutil.which("qemu-x86_64") is None or platform.machine() != "x86_64":
         pytest.skip("there is no qemu-x86_64 (Debian: qemu-user)")
-    wrapper = tmp_path / "python"
-    real = Path(sys.executable).resolve()
-    wrapper.write_text(f'#!/bin/sh\nexec {emulator} -cpu {model} -0 "{sys.executable}" "{real}" "$@"\n')
-    wrapper.chmod(0o755)
     names = ("edge/sixteen-channels", "edge/neg-inf", "edge/nan", "contexts/layout", "sonnx/float")
-    words = ("-t", f"onnxruntime?python={wrapper}", "--timeout", "120", "-o", tmp_path / "record.jsonl", "-q")
+    words = ("-t", f"onnxruntime?cpu={model}", "--timeout", "120", "-o", tmp_path / "record.jsonl", "-q")
     done = cli("run", *(ROOT / f"cases/{name}.yaml" for name in names), *words)
     record = read(tmp_path / "record.jsonl")
     processor = record.header.targets[0].processor
@@ -131,3 +128,65 @@ def test_onnx_runtime_gives_nothing_unexpected_on_an_older_processor(cli, tmp_pa
     assert {f"edge/sixteen-channels:neg-inf-c{channels}" for channels in (8, 16, 24, 32)} <= shown
     assert not shown & {f"edge/sixteen-channels:neg-inf-c{channels}" for channels in (4, 12, 15)}
     assert [entry.id for entry in record.footer.known if entry.status == "stale"] == []
+
+
+@pytest.mark.network
+def test_a_release_is_moved_to_aarch64(cli, tmp_path):
+    """ONNX Runtime's wheel for aarch64 gives what was reviewed there, and a gate says what a move to it changes."""
+    if shutil.which("qemu-aarch64") is None or shutil.which("apt-get") is None:
+        pytest.skip("there is no qemu-aarch64 (Debian: qemu-user), or no apt-get")
+    version = subprocess.run(["qemu-aarch64", "--version"], capture_output=True, text=True, check=True).stdout
+    release = "1.32.0" if int(re.search(r"version (\d+)", version)[1]) >= 10 else "1.27.0"
+    here, there = f"onnxruntime=={release}", f"onnxruntime=={release}?machine=aarch64"
+    names = ("edge/lanes", "edge/neg-inf", "contexts/inside", "contexts/unpool")
+    files = [ROOT / f"cases/{name}.yaml" for name in names]
+    done = cli("gate", *files, "--base", here, "--head", there, "-o", tmp_path / "gate.jsonl", "--timeout", "120")
+    assert (done.code, "Traceback" in done.err) == (1, False), done.err
+    assert f"\nBLOCK  moving onnxruntime {release} from x86_64 to aarch64: " in done.out
+    assert f"to: {there}: onnxruntime {release}, " in done.out
+    (side,) = [each for each in read(tmp_path / "gate.jsonl").header.targets if each.name == there]
+    assert (side.architecture, {"neon", "float16"} <= {*side.processor.features}) == ("aarch64", True)
+    run = cli("run", *files, "-t", there, "-o", tmp_path / "record.jsonl", "--timeout", "120", "-q")
+    record = read(tmp_path / "record.jsonl")
+    assert run.code == 0, [each for each in record.executions if each.unexpected]
+    assert len({each.case for each in record.executions}) >= 200
+    shown = {each.known for each in record.executions}
+    assert {"ORTARM-NO-INDICES", "ORTARM-LOWEST", "ORTARM-OLD-OPSETS", "ORT-LOWEST-Y-ONLY"} <= shown
+    lost = {each.case for each in record.executions if each.kinds == ("missing-output",)}
+    assert lost == {case for case in lost if "float16" in case} != set()
+
+
+def test_the_same_release_on_another_processor_is_moved_and_not_upgraded(run, cli, tmp_path, program):
+    sides = {"old.jsonl": HASWELL, "new.jsonl": HASWELL | {"architecture": "aarch64"}}
+    for name, processor in sides.items():
+        run(program(processor))
+        (tmp_path / "record.jsonl").rename(tmp_path / name)
+    done = cli("gate", tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    first, *_, last = done.out.splitlines()
+    assert (done.code, first.startswith("from: command:")) == (0, True)
+    assert last.startswith("SAFE  moving example 1.0 from x86_64 to aarch64: no observable change")
+
+
+@pytest.mark.parametrize(("target", "words"), [
+    ("onnxruntime==1.32.0?machine=arm", "machine must be one of x86_64, aarch64"),
+    ("onnxruntime?cpu=max&python=python3", "without python="),
+    ("onnxruntime-web==1.30.0?machine=aarch64", "for runtimes with wheels of Python"),
+    (f"onnxruntime==1.32.0?machine={platform.machine()}&sysroot=here", "a machine other than this one"),
+])  # fmt: skip
+def test_a_machine_that_cannot_be_is_refused(run, target, words):
+    done, _ = run(target)
+    assert (done.code, words in " ".join(done.err.split())) == (2, True), done.err
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names the other architecture")
+def test_a_machine_that_cannot_be_had_ends_the_run(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for target, words in (
+        ("onnxruntime?machine=aarch64", "name a release, onnxruntime==VERSION"),
+        ("onnxruntime?cpu=Haswell", "qemu-x86_64 is not on PATH"),
+        ("onnxruntime==1.32.0?machine=aarch64", "apt-get and dpkg-deb"),
+        (f"onnxruntime==1.32.0?machine=aarch64&sysroot={tmp_path}", "has none of usr/bin/python3"),
+    ):
+        done, _ = run(target)
+        assert (done.code, words in " ".join(done.out.split())) == (3, True), done.out
