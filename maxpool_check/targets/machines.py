@@ -30,6 +30,9 @@ _PACKAGES = ("python3-minimal", "libpython3-stdlib", "libstdc++6")
 _PYTHONS = ("usr/bin/python3", "usr/local/bin/python3", "bin/python3")
 """Where folders of a machine have Python: that of Debian, that of an image of a container."""
 
+SLOWER = 6
+"""How many times as long as on a processor an execution may take in an emulator: runtimes compile kernels."""
+
 _NEWEST_NEEDED = 10
 """The version of qemu in which ONNX Runtime 1.32 on aarch64 starts: 7.2 dies while 1.29 and later are imported."""
 

@@ -63,9 +63,9 @@ class TargetProfile:
 class Target:
     """One runtime in one environment. It starts workers; each worker is one process.
 
-    ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes. ``python`` is the
-    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool; ``npm_folder`` is the
-    environment of a runtime of npm.
+    ``seconds`` is the time limit of one execution, longer in an emulator; ``memory`` limits what a worker may allocate, in
+    bytes. ``python`` is the interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool;
+    ``npm_folder`` is the environment of a runtime of npm.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class Target:
         """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
         self.python = name.options.get("python", sys.executable)
         self.machine = machines.machine_of(name.options)
+        self.seconds *= machines.SLOWER if self.machine.is_emulated else 1
         self.tools_python = sys.executable if name.tool is None else name.tool.options.get("python", sys.executable)
         self.npm_folder: Path | None = None
         runtime = RUNTIMES.get(name.runtime)

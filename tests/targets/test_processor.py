@@ -138,7 +138,7 @@ def test_a_release_is_moved_to_aarch64(cli, tmp_path):
     version = subprocess.run(["qemu-aarch64", "--version"], capture_output=True, text=True, check=True).stdout
     release = "1.32.0" if int(re.search(r"version (\d+)", version)[1]) >= 10 else "1.27.0"
     here, there = f"onnxruntime=={release}", f"onnxruntime=={release}?machine=aarch64"
-    names = ("edge/lanes", "edge/neg-inf", "contexts/inside", "contexts/unpool")
+    names = ("edge/lanes", "edge/neg-inf", "contexts/inside", "contexts/outputs", "contexts/unpool")
     files = [ROOT / f"cases/{name}.yaml" for name in names]
     done = cli("gate", *files, "--base", here, "--head", there, "-o", tmp_path / "gate.jsonl", "--timeout", "120")
     assert (done.code, "Traceback" in done.err) == (1, False), done.err
