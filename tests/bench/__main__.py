@@ -168,7 +168,7 @@ def of_commands(size, folder):
     times = ratio(lambda: tool(*words)[0], lambda: floor(every), few)
     yield row(f"`run` of {name}, compiled before / the floor", times, 1.3)
     ready = {target: ready_requests(corpus, folder / f"{target}.pickle", target) for target in (BASE, HEAD)}
-    words = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all", "-q")
+    words = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
     times = ratio(lambda: tool(*words)[0], lambda: sum(floor(ready[target], target) for target in ready), few)
     yield row(f"`gate` from {BASE} to {HEAD} on {name} / the floors of both", times, 1.3)
     path = light("resnet50")
