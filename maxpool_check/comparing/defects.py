@@ -108,7 +108,10 @@ def _status(
         if defect.id in audit:
             status, why = audit[defect.id]
             problem = why if status in (KnownStatus.STALE, KnownStatus.EXPIRED) else ""
-        found.append(DefectStatus(defect, shown, defect.id in audit, problem, all(map(is_complete, defect.expected))))
+        # What was reviewed on another processor says nothing of the version.
+        can_tell = any(entry.must_show(target.architecture) for entry in defect.expected)
+        is_decided = can_tell and all(map(is_complete, defect.expected))
+        found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided))
     return TargetStatus(target, tuple(found), tuple(each for each in unknown if each.verdict in FAULTS))
 
 
