@@ -19,7 +19,7 @@ from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.script import MARK, Script, write_script
 from maxpool_check.reproducing.wording import title_of
 from maxpool_check.results.variants import Variant
-from maxpool_check.targets import environments, npm_environments
+from maxpool_check.targets import environments, machines, npm_environments
 from maxpool_check.targets.launching import without_stack_frames
 from maxpool_check.targets.session import TargetSession
 
@@ -118,7 +118,8 @@ def try_script(folder: Path, script: Script, seconds: float) -> Trial:
         clean = f"a clean environment with {', '.join(script.requirements)}"
         python, place = runtime.interpreter or "", f"the environment of {runtime.interpreter}"
         if not python:
-            python, place = str(environments.holding(script.requirements)), clean
+            python, place = str(environments.holding(script.requirements, runtime.machine)), clean
+            place += f" on {runtime.machine.architecture}" if runtime.machine.is_emulated else ""
         if runtime.npm_package is not None:
             name, _, version = runtime.npm_package.rpartition("@")
             made = npm_environments.environment(name, version, offline=environments.wheel_source().offline)
@@ -129,7 +130,7 @@ def try_script(folder: Path, script: Script, seconds: float) -> Trial:
         environment["PYTHONNOUSERSITE"] = "1"
     try:
         done = subprocess.run(
-            [python, "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
+            [*machines.interpreter(runtime.machine, python), "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
             timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:

@@ -59,7 +59,7 @@ def issue(
     known = {
         **parts, "description": joined(parts[name] for name in ("problem", "model", "tables", "rule", "context")),
         "reproduction": joined([parts["steps"], parts["script"], "It prints:", parts["output"]]), "version": version,
-        "processor": platform.machine(), "system": {"Darwin": "Mac"}.get(platform.system(), platform.system()),
+        "processor": target.architecture or platform.machine(), "system": {"Darwin": "Mac"}.get(platform.system(), platform.system()),
         "takes_models": script.runtime.takes_models, "is_npm": script.runtime.npm_package is not None,
         "provider": target.provider, "target": {name: escaped(str(getattr(target, name))) for name in fields},
         "options": {name: escaped(str(value)) for name, value in target.session_options.items()},
@@ -76,12 +76,14 @@ def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> di
     subject = script.runtime if script.tool is None else script.tool
     document, own, says_so = rule_of(reproduced, profile)
     mistakes = [DESCRIPTIONS[kind].hypothesis for kind in kinds]
+    architecture = profile.description.architecture
+    place = f" on {architecture}" if architecture not in ("", "x86_64") else ""
     broken = [DESCRIPTIONS[kind] for kind in kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
     off = Variant(variant.outputs, OPTIMIZATION_OFF)
     unoptimized = reproduced.case_run.judgements.get(off) if variant != off else None
     return {
         "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome,
-        "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}".strip()), "takes_models": script.runtime.takes_models,
+        "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}{place}".strip()), "takes_models": script.runtime.takes_models,
         "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
         "document": document, "case_document": reproduced.case_run.case.specification, "own": own, "says_so": says_so,
         "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": [each.clause for each in broken],

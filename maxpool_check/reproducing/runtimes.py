@@ -13,6 +13,7 @@ import yaml
 from maxpool_check.reporting import markup
 from maxpool_check.reproducing.reproduced import CannotWrite, Reproduced
 from maxpool_check.results.variants import Variation
+from maxpool_check.targets import machines
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
@@ -32,7 +33,7 @@ class ScriptRuntime:
 
     ``release`` is the version under test. ``requires`` are all requirements, none of a user's own kernel; ``interpreter`` is the
     Python that has the runtime if there is no released version to install. ``npm_package`` must be installed beside the
-    script, ``NAME@VERSION``. ``files`` lie beside it: the user's own kernel, too.
+    script, ``NAME@VERSION``. ``files`` lie beside it: the user's own kernel, too. ``machine`` is where it shows what it shows.
     """
 
     title: str
@@ -50,6 +51,7 @@ class ScriptRuntime:
     files: Mapping[str, bytes] = field(default_factory=dict)
     interpreter: str | None = None
     npm_package: str | None = None
+    machine: machines.Machine = machines.THIS
 
     @property
     def takes_models(self) -> bool:
@@ -104,7 +106,7 @@ def runtime_of(
         kernel = {"label": Path(words[0]).name, "command": words, "spec": reproduced.request.spec}
     taken = parameter if parameter.partition("=")[0] in row.get("takes", ()) else ""
     known = {
-        "target": target, "options": {key: value for key, value in name.options.items() if key != "python"},
+        "target": target, "options": {key: value for key, value in name.options.items() if key not in machines.NOT_OF_RUNTIME},
         "outputs": outputs, "has_indices": len(outputs) > 1, "is_graph": reproduced.is_graph, "seconds": f"{seconds:g}",
         "X": X, "axes": max(X.ndim - 2, 0), "ends": reproduced.ends, "kernel": kernel,
         "parameter": taken.partition("=")[0],
@@ -123,7 +125,7 @@ def runtime_of(
     needed |= {} if is_npm or release == "-" else {distribution: release}
     return replace(
         runtime, release=release, interpreter=name.options.get("python"),
-        npm_package=f"{distribution}@{release}" if is_npm else None,
+        npm_package=f"{distribution}@{release}" if is_npm else None, machine=machines.machine_of(name.options),
         requires=(*runtime.requires, *(f"{each}=={number}" for each, number in needed.items())),
     )  # fmt: skip
 

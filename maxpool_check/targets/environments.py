@@ -90,14 +90,14 @@ def interpreter(
     return _made("+".join([f"{distribution}-{version}", *besides]), requirements, source or wheel_source(), machine)
 
 
-def holding(requirements: Sequence[str]) -> Path:
+def holding(requirements: Sequence[str], machine: Machine = THIS) -> Path:
     """The Python of an environment that holds these requirements and what they depend on; created if it does not exist.
 
     Raises :class:`CannotMake`.
     """
     digest = hashlib.sha256("\n".join(sorted(requirements)).encode()).hexdigest()
     try:
-        return _made(f"requirements-{digest[:16]}", requirements, wheel_source())
+        return _made(f"requirements-{digest[:16]}", requirements, wheel_source(), machine)
     except NotMade as error:
         advice = "Run the same command once where there is a package index, or fill a folder for --find-links there:"
         raise CannotMake(f"{error}\n{advice}\n    {download(requirements, 'wheels')}") from error

@@ -29,9 +29,6 @@ from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
 
-_OF_TOOL = {"python", "sessions", *machines.OPTIONS}
-"""The options of targets that the tool takes, not the provider."""
-
 IF_DAMAGED = "If its environment is damaged"
 """How the line begins that says what of the cache to remove where a release cannot be started."""
 
@@ -142,7 +139,7 @@ class Target:
             raise CannotStart(
                 f"{name} is no program: its outputs were made elsewhere; 'run', 'gate' and 'explain' read them"
             )
-        provider_options = {key: value for key, value in name.options.items() if key not in _OF_TOOL}
+        provider_options = {key: value for key, value in name.options.items() if key not in machines.NOT_OF_RUNTIME}
         options: dict[str, Any] = {"provider": name.provider, "provider_options": provider_options}
         program: Sequence[str]
         if name.program is not None:
