@@ -166,6 +166,7 @@ def prepare(names: "tuple[TargetName, ...]") -> int:
     if not any(name.version or (name.tool and name.tool.version) for name in names):
         raise click.UsageError("prepare takes targets with a version, such as onnxruntime==1.32.0")
     code = 0
+    options.echo(f"preparing {', '.join(map(str, names))}", err=True)
     with ThreadPoolExecutor(len(names)) as pool:
         for name, target in [(name, pool.submit(Target, name)) for name in names]:
             try:

@@ -129,7 +129,7 @@ def made_releases(distribution: str, machine: str = PLATFORM) -> list[Version]:
 def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelSource, machine: Machine = THIS) -> None:
     process = None
     if machine.is_foreign:
-        write_environment(folder, machine)
+        write_environment(folder, machine, offline=source.offline)
     else:
         process = run_uv("venv", *source.limits, "--python", python, str(folder))
     if process is None or process.returncode == 0:

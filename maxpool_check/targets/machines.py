@@ -117,9 +117,9 @@ def _emulated(machine: Machine, root: Path | None) -> list[str]:
     return [emulator(machine), "-cpu", machine.cpu or "max", *(["-L", str(root)] if root is not None else [])]
 
 
-def write_environment(folder: Path, machine: Machine) -> None:
+def write_environment(folder: Path, machine: Machine, *, offline: bool = False) -> None:
     """An empty environment whose Python is a program of a foreign machine, in the emulator. Raises :class:`CannotMake`."""
-    root = sysroot(machine)
+    root = sysroot(machine, offline=offline)
     python, own = _python_in(root), python_of(folder)
     version = python.name.removeprefix("python")
     own.parent.mkdir(parents=True)
@@ -130,11 +130,15 @@ def write_environment(folder: Path, machine: Machine) -> None:
     own.chmod(0o755)
 
 
-def sysroot(machine: Machine) -> Path:
-    """The folder with a Python of a foreign machine; made if it is that of the cache. Raises :class:`CannotMake`."""
+def sysroot(machine: Machine, *, offline: bool = False) -> Path:
+    """The folder with a Python of a foreign machine; that of the cache is made if it may be. Raises :class:`CannotMake`."""
     folder = machine.sysroot
     if folder is None:
         final = cache() / f"python-of-{machine.architecture}"
+        if offline and not final.exists():
+            raise CannotMake(
+                f"offline, and the cache has no Python of {machine.architecture}; name one by ?sysroot=DIR"
+            )
         folder = made(final, final / "usr/bin/python3", lambda partial: _unpack(partial, machine))
     _python_in(folder)
     return folder

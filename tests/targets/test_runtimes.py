@@ -140,7 +140,7 @@ RUNTIMES = [
               "edge/batches-channels:* edge/ties:* edge/auto-pad:*", ("refuses",),
               about={"indices": indices, "speaks": "tensorflow"})
       for option, indices in (("0", "image-channels-last"), ("1", "whole-channels-last"))),
-    runtime(f"{TENSORFLOW}?onednn=0", LARGE, "edge/asymmetric-pads:*",
+    runtime(f"{TENSORFLOW}?onednn=0", LARGE, "edge/asymmetric-pads:* edge/extents:*", ("refuses",),
             cases={NEG_INF: LOWEST, "edge/neg-inf:one-cell indices": ("conforms",)}),
     # Were one engine to fall back to the other, they would have the same defects.
     runtime(OPENCV, NETWORK, about={"provider": "NewEngine"}, cases={**OPENCV_CASES, ASYMMETRIC_PLANES: ("conforms",)}),
@@ -169,6 +169,13 @@ RUNTIMES = [
 ]  # fmt: skip
 
 
+def there(target):
+    """A target with the Python that the environment names for it; skips where there is none."""
+    if "{TORCH_PYTHON}" in target and "TORCH_PYTHON" not in os.environ:
+        pytest.skip("TORCH_PYTHON names no Python that has PyTorch")
+    return target.format_map(os.environ)
+
+
 def run(target, *patterns):
     paths = {CASES / f"{pattern.partition(':')[0]}.yaml" for pattern in patterns}
     selected = [word for pattern in patterns for word in ("-k", pattern)]
@@ -180,7 +187,7 @@ def run(target, *patterns):
 
 @pytest.mark.parametrize(("target", "right", "more", "most", "about", "options", "cases", "texts"), RUNTIMES)
 def test_a_runtime_is_as_it_is_known(target, right, more, most, about, options, cases, texts):
-    target = target.format_map(os.environ)
+    target = there(target)
     described, results = run(target, *right.split(), *(name.partition(" ")[0] for name in cases))
     assert {name: described[name] for name in about} == about
     assert {name: described["session_options"][name] for name in options} == options
@@ -298,7 +305,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("target", "texts"), REFUSED)
 def test_an_option_or_a_device_that_there_is_not(cli, target, texts):
-    target = target.format_map(os.environ)
+    target = there(target)
     done = cli("targets", "list", "--json", target, CC="no-such-clang")
     if done.code == 0 and any(name in target for name in ("@GPU", "@NPU", "onnxruntime-gpu")):
         pytest.skip("this machine has it")
@@ -339,7 +346,7 @@ def reproduction(target, marks, case, issue="", script="", variant="y-only"):
     reproduction(TORCH, LARGE, "documents/sonnx:nan", "", "torch.nn.functional.max_pool2d", "indices"),
 ])  # fmt: skip
 def test_a_reproduction_is_written_and_tried(cli, tmp_path, target, case, issue, script, variant):
-    target, folder = target.format_map(os.environ), tmp_path / "r"
+    target, folder = there(target), tmp_path / "r"
     words = ("repro", case, "-t", target, "-o", folder, "--variant", variant, "-p", CASES)
     done = cli(*words, MAXPOOL_CHECK_TIMEOUT="60")
     assert done.code == 0, done.out + done.err
