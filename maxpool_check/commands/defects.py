@@ -201,7 +201,7 @@ def _lines(status: "TargetStatus") -> Iterator[str]:
     yield f"{target.name} ({target.version or 'no version'})"
     for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
         count = plural(each.shown, "execution") if each.shown else "not shown"
-        problem = each.problem or ("" if each.expected else "not expected of this version")
+        problem = each.problem or ("" if each.expected else "not expected of this version and processor")
         if each.shown or problem:
             yield f"  {each.defect.id}  {each.defect.severity.value}  {count}{': ' if problem else ''}{problem}"
     if status.unexpected:

@@ -104,7 +104,7 @@ def _status(
             for entries, executions in ((own, known), (defect.expected, unknown))
             for execution in executions
         )
-        problem = "" if not shown else "shown, and not expected of this version"
+        problem = "" if not shown else "shown, and not expected of this version and processor"
         if defect.id in audit:
             status, why = audit[defect.id]
             problem = why if status in (KnownStatus.STALE, KnownStatus.EXPIRED) else ""

@@ -8,7 +8,9 @@ from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.blocks import Block, Bullets, Command, Facts, Heading, Inline, Paragraph, Span, Table
+from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.variants import ALL_VARIANTS
+from maxpool_check.targets.machines import HOST
 from maxpool_check.words import plural
 
 
@@ -118,11 +120,14 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
 
 
 def _target(defect: Defect, versions: DefectVersions) -> str:
-    """A target that shows a defect: its runtime in the last version that is known to."""
+    """A target that shows a defect: its runtime in the last version that is known to, on the processor that it needs."""
     showing = versions.showing(defect)
     end = next((at for at, sign in enumerate(defect.runtime) if sign in "@?"), len(defect.runtime))
     version = f"=={showing[-1]}" if showing and ":on:" not in defect.runtime else ""
     pinned = f"{defect.runtime[:end]}{version}{defect.runtime[end:]}"
+    machines = {name for each in defect.expected for name in each.conditions.processor if name in ARCHITECTURES}
+    if len(machines) == 1 and not any(each.must_show(HOST) for each in defect.expected):
+        pinned += f"{'&' if '?' in pinned else '?'}machine={machines.pop()}"
     return f"{pinned}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) and ":on:" not in pinned else pinned
 
 

@@ -43,6 +43,8 @@ def issue(
     with suppress(OSError, KeyError):
         system = f"{platform.system()} {platform.release().partition('-')[0]}"
         version = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
+    if target.processor is not None and target.processor.is_emulated:
+        version += f"; {target.processor.short}"
     known = {**_known(reproduced, profile, script), "project": form["name"], "defect": defect, "also": also}
     template = TEMPLATES.get_template("issue.md.j2").make_module(known)
     names = ("problem", "rule", "others", "context", "steps")

@@ -11,6 +11,7 @@ from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome,
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
+from maxpool_check.targets import machines
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES
@@ -52,8 +53,9 @@ def installed(besides: TargetDescription) -> list[TargetName]:
     names = []
     for name, runtime in RUNTIMES.items():
         with suppress(metadata.PackageNotFoundError):
-            own = runtime.distribution, metadata.version(runtime.distribution)
-            names += [parse(name)] if runtime.computes and own != (besides.distribution, besides.version) else []
+            own = runtime.distribution, metadata.version(runtime.distribution), machines.HOST
+            of_target = besides.distribution, besides.version, besides.architecture or machines.HOST
+            names += [parse(name)] if runtime.computes and own != of_target else []
     return names
 
 

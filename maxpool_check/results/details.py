@@ -207,9 +207,14 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether a program emulates it."""
+        return self.model.startswith(EMULATED)
+
+    @property
     def short(self) -> str:
-        """The architecture, and whether a program emulates it: ``aarch64 (emulated by qemu-aarch64)``."""
-        return f"{self.architecture} ({self.model})" if self.model.startswith(EMULATED) else self.architecture
+        """The architecture, and what emulates it: ``aarch64 (emulated by qemu-aarch64)``."""
+        return f"{self.architecture} ({self.model})" if self.is_emulated else self.architecture
 
     def __str__(self) -> str:
         features = "instruction sets unknown" if self.features is None else ", ".join(self.features)

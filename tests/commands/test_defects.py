@@ -78,7 +78,7 @@ def test_the_list_has_the_worst_first_and_a_defect_its_page(cli, catalogue):
         ("cases: ['small:neg-*']", RIGHT, 1, "small:neg-*"),
         ("cases: ['small:*']", PLANE, 1, "that no defect expects:"),
         # The version of a kernel is 0.
-        ('versions: ">=1"; cases: [small:neg-inf]', SEED, 1, "shown, and not expected of this version"),
+        ('versions: ">=1"; cases: [small:neg-inf]', SEED, 1, "shown, and not expected of this version and processor"),
     ],
 )
 def test_check_runs_the_cases_and_knows_what_is_expected(cli, catalogue, bound, target, code, text):
