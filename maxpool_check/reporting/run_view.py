@@ -43,7 +43,7 @@ EVERYTHING = "maxpool-check report RECORD --report markdown --cases"
 """The command that draws an example of everything, and lists all cases."""
 
 _IN_FULL = {Form.TEXT: 4, Form.MARKDOWN: 6}  # Findings of each target; the others take a line each.
-_MOST_ROWS = 60  # Of a table of findings; a target that is wrong in more ways is wrong altogether.
+_MOST_ROWS = 60  # Of a table of findings on up to three targets; one that is wrong in more ways is wrong altogether.
 _WIDTH = 120  # Messages that begin alike are one reason.
 
 
@@ -151,7 +151,8 @@ class RunView:
 
     def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
         """A row for each finding, those that are drawn as links to it, and what is left out."""
-        shown = findings[: None if self.everything else _MOST_ROWS]
+        most = max(_MOST_ROWS, _MOST_ROWS // 3 * len(self.report.record.header.targets))
+        shown = findings[: None if self.everything else most]
         anchors = {block.anchor for block in drawn}
         rows: list[list[Inline]] = []
         for finding in shown:
