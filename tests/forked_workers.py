@@ -35,7 +35,7 @@ def seconds():
 def launch(program, memory=None, *, isolated):
     """As ``launching.launch``; forked where that is the same."""
     environment, name = variables(isolated=isolated), program[-1]
-    if list(program) != adapter(sys.executable, name) or memory or _for_python(environment) != _FOR_PYTHON:
+    if list(program) != adapter([sys.executable], name) or memory or _for_python(environment) != _FOR_PYTHON:
         return launching.launch(program, memory, isolated=isolated)
     with _starting:
         parent = _parent()

@@ -125,7 +125,8 @@ class ExpectedDivergence:
     globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
     meet both, of which any may show it; ``narrowness`` is how many conditions these are. ``windows`` says which wrong cells it explains: those whose windows hold one of
     these, or that one of these mistakes in the whole result gives; without it, all that are wrong in its kinds, if the outputs
-    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: in each run it shows some of its kinds, or none.
+    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: each run shows some of its
+    kinds, or none.
     """
 
     defect: str

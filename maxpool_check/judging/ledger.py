@@ -26,7 +26,7 @@ class Explanation:
 class Ledger:
     """The divergences that are expected of one target of a version, and what a run observed of them.
 
-    ``architecture`` is that of its processor, empty if it is not known. An entry is stale only where it was reviewed.
+    ``architecture`` is that of its processor, empty if it is not known: an entry is stale only where it must show.
     """
 
     entries: Sequence[ExpectedDivergence]
@@ -123,14 +123,13 @@ class Ledger:
         stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        if stale and not entry.must_show(self.architecture):
-            return KnownStatus.NOT_EXECUTED, "it need not show on this processor, or not in each run"
-        if stale:
+        if stale and entry.must_show(self.architecture):
             remedy = "remove it from the defect, or bound the versions for which it is expected"
             return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
         if any((number, pattern) in self._observed for pattern in entry.cases):
             return KnownStatus.EXPECTED, ""
-        return KnownStatus.NOT_EXECUTED, "none of its cases was compared"
+        why = "none of its cases was compared"
+        return KnownStatus.NOT_EXECUTED, f"{stale} need not diverge on this processor in every run" if stale else why
 
     def _unobserved(self, number: int, entry: ExpectedDivergence, patterns: Sequence[str]) -> list[str]:
         """The patterns, or the variants of them, that were compared and did not show the entry's kinds."""

@@ -130,8 +130,8 @@ def try_script(folder: Path, script: Script, seconds: float) -> Trial:
         environment["PYTHONNOUSERSITE"] = "1"
     try:
         done = subprocess.run(
-            [*machines.interpreter(runtime.machine, python), "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-            timeout=seconds, check=False,
+            [*machines.interpreter(runtime.machine, python), "repro.py"], cwd=folder, env=environment,
+            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise NotReproduced(f"the script did not end within {seconds:g} s in {place}") from error

@@ -61,7 +61,8 @@ def issue(
     known = {
         **parts, "description": joined(parts[name] for name in ("problem", "model", "tables", "rule", "context")),
         "reproduction": joined([parts["steps"], parts["script"], "It prints:", parts["output"]]), "version": version,
-        "processor": target.architecture or platform.machine(), "system": {"Darwin": "Mac"}.get(platform.system(), platform.system()),
+        "processor": target.architecture or platform.machine(),
+        "system": {"Darwin": "Mac"}.get(platform.system(), platform.system()),
         "takes_models": script.runtime.takes_models, "is_npm": script.runtime.npm_package is not None,
         "provider": target.provider, "target": {name: escaped(str(getattr(target, name))) for name in fields},
         "options": {name: escaped(str(value)) for name, value in target.session_options.items()},
@@ -85,7 +86,8 @@ def _known(reproduced: Reproduced, profile: TargetProfile, script: Script) -> di
     unoptimized = reproduced.case_run.judgements.get(off) if variant != off else None
     return {
         "reproduced": reproduced, "fault": reproduced.fault.name, "outcome": outcome,
-        "outcome_is": type(outcome).__name__, "subject": escaped(f"{subject.title} {subject.release}{place}".strip()), "takes_models": script.runtime.takes_models,
+        "outcome_is": type(outcome).__name__, "takes_models": script.runtime.takes_models,
+        "subject": escaped(f"{subject.title} {subject.release}{place}".strip()),
         "operator": operator_of(reproduced), "words": variation_of(variant.variation)["words"], "linked": linked,
         "document": document, "case_document": reproduced.case_run.case.specification, "own": own, "says_so": says_so,
         "sentences": [sentence_of(kind, reproduced) for kind in kinds], "clauses": [each.clause for each in broken],

@@ -175,7 +175,7 @@ class ToolFiles(msgspec.Struct, frozen=True, kw_only=True):
     modified: bool | None = None
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class ToolMachine(msgspec.Struct, frozen=True, kw_only=True):
     """The machine on which a run began; ``environment`` has its variables that can change a result, as far as they are set."""
 
     features: tuple[str, ...]

@@ -16,12 +16,12 @@ from maxpool_check.results.details import (
     DocumentEdition,
     InferredOutput,
     Input,
-    Machine,
     Processor,
     PythonEnvironment,
     ReferenceAgreement,
     RunSettings,
     ToolFiles,
+    ToolMachine,
     WrongShape,
 )
 from maxpool_check.results.outputs import StoredOutput
@@ -178,14 +178,14 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     def move_to(self, other: "TargetDescription") -> str:
         """What moves if ``other`` is the same release on another processor: ``onnxruntime 1.32.0 from x86_64 to aarch64``.
 
-        Empty if it is another release, or the processor is the same or unknown.
+        Empty if it is another release, or the processor has the same instruction sets or is unknown.
         """
         here, there = self.processor, other.processor
-        if not self.release or self.release != other.release or here is None or there is None or here == there:
+        if not self.release or self.release != other.release or here is None or there is None:
             return ""
-        sides = here.architecture, there.architecture
-        sides = sides if here.architecture != there.architecture else (self.name, other.name)
-        return f"{self.release} from {sides[0]} to {sides[1]}"
+        if here.architecture != there.architecture:
+            return f"{self.release} from {here.architecture} to {there.architecture}"
+        return f"{self.release} from {here} to {there}" if here.features != there.features else ""
 
     @property
     def _python(self) -> str:
@@ -216,7 +216,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     command: tuple[str, ...] = ()
     corpus: CorpusDescription | None = None
     tool_files: ToolFiles | None = None
-    machine: Machine | None = None
+    machine: ToolMachine | None = None
     editions: dict[str, DocumentEdition] = {}
     references: ReferenceAgreement | None = None
     seeds: dict[str, int] = {}

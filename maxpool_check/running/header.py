@@ -23,10 +23,10 @@ from maxpool_check.corpus.collection import Corpus, digest_of
 from maxpool_check.results.details import (
     CorpusDescription,
     DocumentEdition,
-    Machine,
     ReferenceAgreement,
     RunSettings,
     ToolFiles,
+    ToolMachine,
 )
 from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
@@ -119,9 +119,9 @@ def processor() -> tuple[str, tuple[str, ...]]:
     return f"{name} ({platform.machine()})", tuple(features)
 
 
-def machine(environment: Mapping[str, str] = os.environ) -> Machine:
+def machine(environment: Mapping[str, str] = os.environ) -> ToolMachine:
     """The machine of this process, besides its processor and system."""
-    return Machine(
+    return ToolMachine(
         features=processor()[1],
         kernel=platform.release(),
         libc=" ".join(filter(None, platform.libc_ver())),

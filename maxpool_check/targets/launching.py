@@ -35,9 +35,9 @@ _STACK_FRAME = re.compile(r"\s+((\d+:|at |@ )\s*\S|\S.*:\d+ \[\S)")
 """Of Rust, of C++, and of Python as XLA prints it."""
 
 
-def adapter(python: str, name: str) -> list[str]:
-    """The program that runs the adapter of a runtime with this Python."""
-    return [python, "-c", _BOOT, str(_HERE), "worker", name]
+def adapter(python: Sequence[str], name: str) -> list[str]:
+    """The program that runs the adapter of a runtime with the Python that these words start."""
+    return [*python, "-c", _BOOT, str(_HERE), "worker", name]
 
 
 def contents(python: str, *names: str) -> list[str]:

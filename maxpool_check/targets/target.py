@@ -102,7 +102,7 @@ class Target:
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
             self.tools_python = str(python_of(self._made(name.distribution, name.tool.version, besides)))
         try:
-            self._words = machines.interpreter(self.machine, self.python)
+            self._interpreter = machines.interpreter(self.machine, self.python)
         except CannotMake as error:
             raise CannotStart(f"{name} cannot be started: {error}") from error
         self.compares = name.is_released and transcript is None and self.npm_folder is None
@@ -146,26 +146,25 @@ class Target:
             program = name.program
         elif name.function is not None:
             options["function"] = [str(Path(name.function[0]).resolve()), name.function[1]]
-            program = adapter(self.python, "python")
+            program = adapter(self._interpreter, "python")
         else:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
             if name.reuses_sessions:
                 options["reuse_sessions"] = True
-            program, isolated = adapter(self.python, runtime.adapter), self.python != sys.executable
+            program, isolated = adapter(self._interpreter, runtime.adapter), self.python != sys.executable
             if self.npm_folder is not None:
                 program, isolated = javascript_adapter(runtime.adapter, self.npm_folder), True
             if name.tool is not None:
-                program = adapter(self.python, "transform")
+                program = adapter(self._interpreter, "transform")
                 options["tool"] = {
                     "name": name.tool.name,
                     "distribution": name.distribution,
                     "options": {key: value for key, value in name.tool.options.items() if key != "python"},
-                    "program": adapter(self.tools_python, "transform.RewritingTool"),
+                    "program": adapter([self.tools_python], "transform.RewritingTool"),
                     "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
-            program = [*self._words, *program[1:]] if program[0] == self.python else program
         heard: Callable[[str, bytes], None] | None = None
         if (transcript := self._transcript) is not None:
             heard = partial(transcript.add, str(name), next(transcript.processes))

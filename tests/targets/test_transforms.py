@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 
 from maxpool_check.results.outcomes import Crashed, NotExecuted, RefusedByTarget, Returned, TimedOut
+from maxpool_check.targets.machines import HOST
 from maxpool_check.targets.name import BadTarget, ToolName, parse
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
@@ -34,6 +35,10 @@ def test_another_release_of_a_target():
     ("onnxruntime?python", "key=value"),
     ("onnxruntime==1.23.2?python=/x", "use one of them"),
     ("python", "unknown runtime 'python'"),
+    ("onnxruntime==1.32.0?machine=arm", "machine must be one of x86_64, aarch64"),
+    (f"onnxruntime?machine={HOST}&sysroot=here", "a machine other than this one"),
+    ("onnxruntime?cpu=max&python=python3", "without python="),
+    ("onnxruntime-web==1.30.0?machine=aarch64", "for runtimes with wheels of Python"),
     ("openvino?sessions=reused", "sessions=reused is for ONNX Runtime in Python alone"),
     ("python:kernel.py", "python:PATH.py:FUNCTION"),
     ("command:", "command:PROGRAM"),
