@@ -63,8 +63,8 @@ def plan_of(
         is_other = shipped_root().resolve() not in {root.resolve() for root in corpus.roots}
         catalogue = read_all_defects(defect_files(shipped_root())) if explains and is_other else []
     # Where no tested version shows a defect, nobody may have looked for it.
-    versions = {defect.id: shipped.span(defect) for defect in catalogue if shipped.showing(defect)}
-    versions |= {defect.id: each.span(defect) for defect in defects for each in own if each.showing(defect)}
+    versions = {defect.id: shipped.summary(defect) for defect in catalogue if shipped.showing(defect)}
+    versions |= {defect.id: each.summary(defect) for defect in defects for each in own if each.showing(defect)}
     return RunPlan(
         corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
         versions=versions, catalogue=catalogue, command=command_line(), **others,

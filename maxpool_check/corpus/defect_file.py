@@ -21,12 +21,13 @@ from maxpool_check.judging.defects import (
     Conditions,
     Defect,
     ExpectedDivergence,
+    Remedy,
     Severity,
     Upstream,
     is_glob,
     severity_of,
 )
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, read_table
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.judging.window_contents import CONTENTS
 from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS
@@ -41,6 +42,7 @@ SCHEMA: dict[str, Any] = read_schema(
     values=list(VALUES),
     flags=list(GRAPH),
     levels=list(LEVEL_NAMES),
+    rewrites=list(read_table("remedies.yaml")),
     windows=[*CONTENTS, *(kind.value for kind, about in DESCRIPTIONS.items() if about.hypothesis)],
     processors=[*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)],
 )
@@ -139,8 +141,9 @@ class _Reader:
 
     def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
         values = self._values(
-            place, fields, runtime=_runtimes, documents=_documents, conditions=_conditions, reviewed=_date
-        )
+            place, fields, runtime=_runtimes, documents=_documents, conditions=_conditions, reviewed=_date,
+            remedies=_remedies,
+        )  # fmt: skip
         upstream, items = fields.get("upstream"), fields.get("expect")
         seen = self._values((*place, "upstream"), upstream, seen=_date) if isinstance(upstream, dict) else None
         expected = tuple(
@@ -161,7 +164,7 @@ class _Reader:
             values["id"], runtime, values["title"], Severity(values["severity"]), values["mechanism"], expected,
             values.get("established", ""), values.get("documents", ()), values.get("conditions", Conditions()),
             None if seen is None else Upstream(**seen), values.get("example"), values.get("reviewer", ""),
-            values.get("reviewed"), tuple(other_builds),
+            values.get("reviewed"), tuple(other_builds), values.get("remedies", ()),
         )  # fmt: skip
 
     def _expected(self, place: _Place, fields: Mapping[str, Any], defect: Mapping[str, Any]) -> Any:
@@ -239,6 +242,13 @@ def _conditions(fields: Mapping[str, Any]) -> Conditions:
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
     return Conditions(**values)
+
+
+def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
+    return tuple(
+        Remedy(**{name: tuple(value) if isinstance(value, list) else value for name, value in item.items()})
+        for item in items
+    )
 
 
 def _documents(names: list[str]) -> tuple[str, ...]:

@@ -19,6 +19,14 @@ _Shown = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 @dataclass(frozen=True)
+class VersionsShown:
+    """The versions that show a defect, in words, and the first tested one without it; empty if that is not known."""
+
+    span: str = ""
+    fixed: str = ""
+
+
+@dataclass(frozen=True)
 class DefectVersions:
     """For each runtime, as defects name it, and each version that was tested: the ids of the defects that it showed."""
 
@@ -73,6 +81,10 @@ class DefectVersions:
             return f"{tested[0]}, the only one that was tested"
         first = f"{showing[0]} or earlier" if showing[0] == tested[0] else showing[0]
         return f"{first} to {showing[-1]}{' (the newest tested)' if self.is_live(defect) else ''}"
+
+    def summary(self, defect: Defect) -> VersionsShown:
+        """The versions that show it, as a record has them."""
+        return VersionsShown(self.span(defect), self.fixed_in(defect) or "")
 
     def with_test(
         self, runtime: str, version: str, shown: Iterable[str], undecided: Iterable[str] = ()

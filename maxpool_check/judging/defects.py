@@ -118,6 +118,34 @@ class Upstream:
 
 
 @dataclass(frozen=True)
+class Remedy:
+    """What a user of a version that has a defect can do about it, besides using another version.
+
+    One of three: a ``rewrite`` of the graph, a name of ``remedies.yaml``; options of the session, that is the ``optimizers`` to
+    disable; or ``none``, which says why there is none and what was tried. ``cost`` is what it costs, in words. ``levels`` are
+    the levels of optimization at which it is enough; empty: every level.
+    """
+
+    rewrite: str = ""
+    optimizers: tuple[str, ...] = ()
+    none: str = ""
+    cost: str = ""
+    levels: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What to do, as an imperative; empty if there is no remedy."""
+        if self.rewrite:
+            return str(read_table("remedies.yaml")[self.rewrite]["do"])
+        return f"disable {' and '.join(self.optimizers)}" if self.optimizers else ""
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order in which remedies are tried: options of a session, then rewrites as their table has them."""
+        return [*read_table("remedies.yaml")].index(self.rewrite) if self.rewrite else -1
+
+
+@dataclass(frozen=True)
 class ExpectedDivergence:
     """Executions that show a defect: of these cases, on these targets, in exactly these kinds.
 
@@ -220,7 +248,7 @@ class Defect:
     ``runtime`` names it as ``-t`` does, without the version; ``other_builds`` are further runtimes of the same source and the
     same versions. ``established`` says how the mechanism is known. ``documents`` are those that it violates, by name or
     family, as far as it was said. ``example`` is the id of the case to show. ``reviewer`` is the person who has confirmed the
-    mechanism, on the day ``reviewed``.
+    mechanism, on the day ``reviewed``. ``remedies`` are what helps, the first to try first; empty: nobody has looked.
     """
 
     id: str
@@ -237,6 +265,12 @@ class Defect:
     reviewer: str = ""
     reviewed: date | None = None
     other_builds: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in words; empty if nothing is known to help."""
+        return next((each.words for each in self.remedies if each.words), "")
 
     @property
     def runtimes(self) -> tuple[str, ...]:

@@ -293,7 +293,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
 
-    ``versions`` are those that showed it when they were tested, in words; ``expires`` is the last day on which it is expected.
+    ``versions`` are those that showed it when they were tested, in words; ``fixed`` is the first tested one after them, and
+    ``remedy`` what to do otherwise, in words; ``expires`` is the last day on which it is expected.
     ``reviewer`` is the person who has confirmed it, ``reviewed`` the day; both are empty until somebody has.
     """
 
@@ -308,9 +309,16 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     issue: str | None = None
     message: str = ""
     versions: str = ""
+    fixed: str = ""
+    remedy: str = ""
     expires: str = ""
     reviewer: str = ""
     reviewed: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What a user can do about it, as an imperative; empty if nothing is known to help."""
+        return f"upgrade: repaired in {self.fixed}" if self.fixed else self.remedy
 
     @property
     def review(self) -> str:

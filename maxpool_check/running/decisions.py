@@ -12,6 +12,7 @@ import msgspec
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import resolved, shown_by
+from maxpool_check.corpus.defect_versions import VersionsShown
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import WRONG, Defect, ExpectedDivergence, Severity, is_glob
 from maxpool_check.judging.ledger import Ledger
@@ -58,7 +59,7 @@ class RunPlan:
     variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
     tracebacks: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, VersionsShown] = field(default_factory=dict)
     catalogue: Sequence[Defect] = ()
     transcript: Transcript | None = None
     command: Sequence[str] = ()
@@ -123,7 +124,7 @@ class Decisions:
         entries = [
             known_entry(
                 defect, target, defect.expected, KnownStatus.NOT_EXPECTED, "expected by no file of this run",
-                self._versions.get(defect.id, ""),
+                self._versions.get(defect.id, VersionsShown()),
             )
             for (target, _), defect in self._explaining.items()
         ]  # fmt: skip
@@ -136,9 +137,8 @@ class Decisions:
                 return {pattern: is_known and complete(pattern) for pattern in entry.cases}
 
             for name, (status, why) in ledger.audit(executed).items():
-                entries.append(
-                    known_entry(self._defects[name], target, ledger.entries, status, why, self._versions.get(name, ""))
-                )
+                versions = self._versions.get(name, VersionsShown())
+                entries.append(known_entry(self._defects[name], target, ledger.entries, status, why, versions))
         return entries
 
 
@@ -149,9 +149,14 @@ def _features(case: Case) -> Features:
 
 
 def known_entry(
-    defect: Defect, target: str, expected: Iterable[ExpectedDivergence], status: KnownStatus, why: str, versions: str
+    defect: Defect,
+    target: str,
+    expected: Iterable[ExpectedDivergence],
+    status: KnownStatus,
+    why: str,
+    versions: VersionsShown,
 ) -> KnownEntry:
-    """What a record says of a defect that was expected of a target; ``versions`` as of :class:`KnownEntry`."""
+    """What a record says of a defect that was expected of a target."""
     expected = [entry for entry in expected if entry.defect == defect.id]
     kinds = {kind.value for entry in expected for kind in entry.kinds}
     dates = sorted(entry.expires for entry in expected if entry.expires is not None)
@@ -167,7 +172,9 @@ def known_entry(
         example=defect.example,
         issue=upstream.issue if upstream is not None else None,
         message=why,
-        versions=versions,
+        versions=versions.span,
+        fixed=versions.fixed,
+        remedy=defect.remedy,
         expires=dates[0].isoformat() if dates else "",
         reviewer=defect.reviewer,
         reviewed=defect.reviewed.isoformat() if defect.reviewed is not None else "",

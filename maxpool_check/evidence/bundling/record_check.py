@@ -240,7 +240,7 @@ class _RecordCheck:
         explains = self._settings.catalogue_sha256 is not None
         catalogue = read_all_defects(defect_files(shipped_root())) if explains else ()
         shipped, own = read_versions(shipped_root()), self._contents.versions
-        spans = {each.id: shipped.span(each) for each in catalogue if shipped.showing(each)}
+        spans = {each.id: shipped.summary(each) for each in catalogue if shipped.showing(each)}
         return RunPlan(
             Corpus(self._corpus(), (), whole=self._settings.whole),
             self._cases,
@@ -249,7 +249,7 @@ class _RecordCheck:
             strict=self._settings.strict,
             variants=frozenset(map(variant_named, self._settings.variants)),
             tracebacks=True,
-            versions=spans | {each.id: own.span(each) for each in known if own.showing(each)},
+            versions=spans | {each.id: own.summary(each) for each in known if own.showing(each)},
             catalogue=catalogue,
         )
 
