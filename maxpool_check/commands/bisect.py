@@ -54,13 +54,16 @@ def command(
       maxpool-check bisect edge/ties:all-equal
       maxpool-check bisect cases/mine.yaml:padded --from 1.23.2 --to 1.32.0
     """
-    from maxpool_check.commands import case_files, executing
+    from maxpool_check.commands import case_files
+
+    case = case_files.find(name, None)
+    # After a mistyped id, none of these is needed.
+    from maxpool_check.commands import executing
     from maxpool_check.commands.output import Output
     from maxpool_check.comparing.bisection import Observation
     from maxpool_check.reporting.bisection import BisectionReport
     from maxpool_check.results.record import NOT_EXECUTED, Verdict
 
-    case = case_files.find(name, None)
     corpus = case_files.CaseFiles([Path(case.origin.path)]).read()
     output = Output(reports, quiet=options.setting("quiet"))
     output.check_writable([*corpus.files, *corpus.known_files])

@@ -1,9 +1,10 @@
 """Reads the case files that a user names, and says what is wrong with them."""
 
 import contextlib
+import difflib
 import gc
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from maxpool_check.commands import options
 from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import FORMATS, Corpus, is_shipped, located, named, shipped_root
+from maxpool_check.corpus.collection import FORMATS, Corpus, ids_in, ids_of, is_shipped, located, shipped_root
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
@@ -54,14 +55,14 @@ class CaseFiles:
         lock: Path | None = options.setting("corpus_lock") if self.locked else None
         return lock
 
-    def read(self) -> Corpus:
-        """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
+    def read(self, only: Container[Path] | None = None) -> Corpus:
+        """Read the files, or ``only`` these. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
         expected = _lock(self.lock) if self.lock is not None else None
         # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, options.setting("max_cells"))
+                corpus = collection.collect(self.paths, options.setting("max_cells"), only)
         finally:
             gc.freeze()
             gc.enable()
@@ -103,25 +104,40 @@ class CaseFiles:
         return cases
 
 
-def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
+def defects_of(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions]:
     """The defects of a corpus, by default the one here or the one that comes with the tool, and the versions that show them.
 
-    Raises :class:`Mistakes`.
+    ``word``: those of the files whose ids have it. Raises :class:`Mistakes`.
     """
     root = collection.root_of(path or collection.default_path())
     with mistakes("nothing is shown"):
-        return read_all_defects(collection.defect_files(root)), read_versions(root)
+        files = [file for file in collection.defect_files(root) if not word or word in ids_in(file)]
+        return read_all_defects(files), read_versions(root)
 
 
-def all_defects(path: Path | None) -> tuple[list[Defect], DefectVersions]:
+def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions]:
     """As :func:`defects_of`, and without a path, the defects that come with the tool beside those here."""
-    defects, versions = defects_of(path)
+    defects, versions = defects_of(path, word)
     if path is None and not is_shipped(collection.default_path()):
-        shipped, of_shipped = defects_of(Path(CORPUS))
+        shipped, of_shipped = defects_of(Path(CORPUS), word)
         own = {each.id for each in defects}
         defects += [each for each in shipped if each.id not in own]
         versions = versions.merged_with(of_shipped)
     return defects, versions
+
+
+def defect_named(word: str, path: Path | None) -> tuple[Defect | None, DefectVersions]:
+    """The defect of this id, if there is one, and the versions of all. Raises :class:`Mistakes`."""
+    defects, versions = all_defects(path, word)
+    return next((each for each in defects if each.id == word), None), versions
+
+
+def defect_ids(path: Path | None) -> list[str]:
+    """The ids of :func:`all_defects`, read quickly."""
+    places = [path or collection.default_path(), *([Path(CORPUS)] if path is None else [])]
+    return [
+        name for place in places for file in collection.defect_files(collection.root_of(place)) for name in ids_in(file)
+    ]
 
 
 def _lock(path: Path) -> CorpusLock:
@@ -140,13 +156,13 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that
     comes with the tool. ``takes_models``: what the case is executed on takes models, so that a model's operator set counts.
     """
-    # It is slow to import, and most commands read no model.
-    from maxpool_check.commands import model_cases
-
     parts = name.split(":")
     beginnings = [(":".join(parts[:number]), ":".join(parts[number:])) for number in range(1, len(parts))]
     in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]
     if in_file:
+        # It is slow to import, and most commands read no model.
+        from maxpool_check.commands import model_cases
+
         path, short = options.PATH.convert(in_file[0][0], None, None), in_file[0][1]
         if model_cases.is_model(path):
             return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
@@ -157,21 +173,28 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
         return _named(CaseFiles([path]).read().cases, short, path)
     own, shipped = Path("cases"), Path(CORPUS)
     places = [own] if own.resolve() == shipped_root().resolve() else [own, shipped] if own.is_dir() else [shipped]
+    ids: dict[str, list[str]] = {}
     for place in [folder] if folder is not None else places:
-        # The other files need not be read, if the one of that name has the case.
-        alone = located(place) / f"{name.rpartition(':')[0]}.yaml"
-        likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
-        for each in (*likely, place):
-            cases = CaseFiles([each]).read().cases
-            if any(case.id == name for case in cases):
-                return _named(cases, name, place)
-    return _named(cases, name, place)
+        files = ids_of(place)
+        # No other file need be read: an id begins with the path of its file.
+        likely = {
+            file
+            for file, (prefix, names) in files.items()
+            if file.suffix in FORMATS or name.startswith(f"{prefix}:") or name in names
+        }
+        cases = CaseFiles([place]).read(likely).cases if likely or not files else ()
+        if any(case.id == name for case in cases):
+            return _named(cases, name, place)
+        ids |= {prefix: [f"{prefix}:{each}" for each in names if "$" not in each] for prefix, names in files.values()}
+    # Among the ids of all files, the search would take longer than all else.
+    likely_file = difflib.get_close_matches(name.rpartition(":")[0], ids, 1)
+    return _named(cases, name, place, ids[likely_file[0]] if likely_file else [])
 
 
-def _named(cases: Sequence[Case], name: str, where: Path) -> Case:
+def _named(cases: Sequence[Case], name: str, where: Path, others: Sequence[str] = ()) -> Case:
     """The case with this id, or with this part of its id after the colon. Raises ``click.UsageError``."""
     for case in cases:
         if name in (case.id, case.name):
             return case
-    hint = nearest(name, [each for case in cases for each in (case.id, case.name)])
+    hint = nearest(name, [*others, *(each for case in cases for each in (case.id, case.name))])
     raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check cases list {where}' lists the cases")

@@ -46,10 +46,11 @@ def command(
       maxpool-check explain edge/ties:all-equal -t onnxruntime==1.23.2
       maxpool-check explain ORT-PAD-FOLDED
     """
-    from maxpool_check.commands import case_files, model_cases
-    from maxpool_check.reporting.reruns import place_of
+    from maxpool_check.commands import case_files
 
     if word is None or ":" not in word:
+        from maxpool_check.commands import model_cases
+
         model_cases.refuse_without_node(Path(word or ""))
         blocks, data = _term(word, path, examples=verbose > 0)
         if as_json:
@@ -59,6 +60,8 @@ def command(
         return 0
     takes_models = not targets or any(target.takes_models for target in targets)
     case = case_files.find(word, path, takes_models=takes_models)
+    from maxpool_check.reporting.reruns import place_of
+
     cell = _cell(at, case) if at is not None else None
     named = options.claiming(targets, claims)
     runs = _executed(case, named, variants)
@@ -109,16 +112,15 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "document": document.name, "title": document.title, "policies": document.policies.names(),
             "clauses": [clause.id for clause in clauses_of(document.name)],
         }  # fmt: skip
-    defects_known, versions = case_files.all_defects(path)
-    known = {defect.id: defect for defect in defects_known}
-    if word in known:
-        return defects.explained(known[word], versions), defects.data(known[word], versions)
+    defect, versions = case_files.defect_named(word, path)
+    if defect is not None:
+        return defects.explained(defect, versions), defects.data(defect, versions)
     if rows := terms.in_pages(word):
         return terms.word_explained(word, rows), {
             "word": word,
             "meanings": [{"page": page, "text": text} for page, text in rows],
         }
-    names = [*(kind.value for kind in DivergenceKind), *known, *SPECIFICATIONS, *clauses()]
+    names = [*(kind.value for kind in DivergenceKind), *case_files.defect_ids(path), *SPECIFICATIONS, *clauses()]
     raise click.UsageError(
         f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "
         "'maxpool-check explain' lists the kinds, 'maxpool-check docs verdicts' has verdicts, severities and decisions"

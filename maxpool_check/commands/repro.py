@@ -59,7 +59,7 @@ def command(
     with what is known of it; or a node of a model, MODEL.onnx:NODE, or one of its tests, MODEL.onnx:NODE/graph/negative.
     It is run, made as small as possible while it still shows the same kinds, and written to DIR: repro.py, a short script that needs nothing but the runtime, numpy and
     onnx; model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue
-    after the form of the project, with what other runtimes return.
+    after the form of the project, with what other runtimes return, unless a newer release is known to be repaired.
 
     repro.py is run in a clean environment before anything is written. It exits with 1 while the defect is there, with 0
     once it is fixed, with 125 where that cannot be told, as git bisect run expects.
@@ -86,8 +86,9 @@ def command(
     model_cases.refuse_without_node(Path(case))
     timeout = options.setting("timeout")
     try:
+        known = _known(case, path)
         with TargetSession(Target(target, timeout)) as session:
-            subject = _subject(session, case, path, name, inputs, dict(shape))
+            subject = _subject(session, case, known, name, inputs, dict(shape))
             original = subject.case_run.case
             if subject.variant is None:
                 options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(subject.case_run)}")
@@ -108,7 +109,10 @@ def command(
 
 @dataclass(frozen=True)
 class _Subject:
-    """A case that was run in some variants, the one of them to reproduce, and the known defect that it shows, if any."""
+    """A case that was run in some variants, the one of them to reproduce, and the known defect that it shows, if any.
+
+    ``fixed`` is a newer release without the defect.
+    """
 
     case_run: "CaseRun"
     variants: "tuple[Variant, ...]"
@@ -116,49 +120,69 @@ class _Subject:
     defect: "Defect | None"
     versions: "DefectVersions"
     is_named: bool = False
+    fixed: str | None = None
+
+
+def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, DefectVersions]":
+    """The case of a name, None if that is a model's, and the defect that it names. Raises ``click.UsageError``."""
+    from maxpool_check.commands import case_files, model_cases
+    from maxpool_check.corpus.defect_versions import DefectVersions
+    from maxpool_check.specifications.specification import nearest
+
+    if ":" in name:
+        is_model = model_cases.is_model(Path(name.rpartition(":")[0]))
+        return None if is_model else case_files.find(name, path), None, DefectVersions()
+    defect, versions = case_files.defect_named(name, path)
+    if defect is None:
+        hint = nearest(name, case_files.defect_ids(path))
+        raise click.UsageError(f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{hint}")
+    return case_files.find(defect.example or _first_case(defect), path), defect, versions
 
 
 def _subject(
-    session: "TargetSession", case: str, path: Path | None, name: str | None, inputs: Path | None,
-    shapes: dict[str, tuple[int, ...]],
+    session: "TargetSession", case: str, known: "tuple[Case | None, Defect | None, DefectVersions]", name: str | None,
+    inputs: Path | None, shapes: dict[str, tuple[int, ...]],
 ) -> _Subject:  # fmt: skip
     """What to reproduce: the first case of those named that diverges, with the known defect that is named or that it shows."""
     from maxpool_check.commands import case_files, executing, model_cases
     from maxpool_check.corpus.collection import NAME
     from maxpool_check.corpus.conditions import shown_by
     from maxpool_check.corpus.quantities import Features
+    from maxpool_check.explaining.defects import repaired
     from maxpool_check.running.case_run import executions, run_case
-    from maxpool_check.specifications.specification import nearest
 
-    model, _, node = case.rpartition(":")
-    is_model = model_cases.is_model(Path(model))
-    defects, versions = case_files.all_defects(None if is_model else path)
-    defect = None if ":" in case else next((each for each in defects if each.id == case), None)
-    if defect is None and ":" not in case:
-        hint = nearest(case, [each.id for each in defects])
-        raise click.UsageError(f"'{case}' is neither a defect nor a case, FILE.yaml:ID or a full id{hint}")
-    if is_model:
+    found, defect, versions = known
+    candidates = iter([found] if found is not None else [])
+    if found is None:
+        model, _, node = case.rpartition(":")
         analysis = model_cases.analysed(Path(model), inputs, shapes, takes_models=session.target.name.takes_models)
         candidates = model_cases.candidates(analysis, node, session)
-    else:
-        named = case if defect is None else defect.example or _first_case(defect)
-        candidates = iter([case_files.find(named, path)])
+    target = session.profile.description
+    # Another defect may show the same kinds there.
+    is_gone = (
+        defect is not None
+        and target.version in versions.tested(defect)
+        and versions.fixed_in(defect) != versions.fixed_in(defect, target.version)
+    )
     for candidate in candidates:
         executing.validate_against_reference([candidate])
         variants = _variants(candidate, name, defect)
         case_run = run_case(session, candidate, variants)
-        if (variant := _chosen(case_run, name, defect)) is not None:
+        if (variant := None if is_gone else _chosen(case_run, name, defect)) is not None:
             break
     is_named = defect is not None
     if variant is not None and not is_named:
         defects, versions = case_files.defects_of(Path(NAME))
         (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
-        defect = shown_by(defects, session.profile.description, Features(case_run.case), variant, execution)
-        if defect is not None:
-            fixed = versions.fixed_in(defect)
-            end = f"; {fixed} does not have it" if fixed is not None else ""
-            options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
-    return _Subject(case_run, variants, variant, defect, versions, is_named)
+        defect = shown_by(defects, target, Features(case_run.case), variant, execution)
+    about = target.selected_as, target.provider, target.name
+    is_its = defect is not None and any(each.when.is_about(*about) for each in defect.expected)
+    fixed = versions.fixed_in(defect, "" if is_gone else target.version) if defect is not None and is_its else None
+    if defect is not None and fixed is not None:
+        options.echo(repaired(defect, fixed))
+    elif defect is not None and variant is not None and not is_named:
+        options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}")
+    return _Subject(case_run, variants, variant, defect, versions, is_named, fixed)
 
 
 def _first_case(defect: "Defect") -> str:
@@ -251,7 +275,7 @@ def _written(
         note = DefectNote(
             defect.title if subject.is_named else "", _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established),
             subject.versions.span(defect), upstream.issue if upstream is not None else None,
-            f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None, subject.versions.fixed_in(defect),
+            f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None, subject.fixed,
         )  # fmt: skip
     return reproduced, bundle.write(reproduced, session, folder, about, defect=note, also=answers)
 
@@ -272,6 +296,7 @@ def _print(case: "Case", reproduced: "Reproduced", name: str, folder: Path, writ
     options.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")
     options.echo(textwrap.indent(written.trial.stdout.strip(), "  "))
     options.echo(f"repro.py exits with 1 in {written.trial.environment}")
-    options.echo(f"ISSUE.md: {written.title}")
+    is_new = "ISSUE.md" in written.files
+    options.echo(f"ISSUE.md: {written.title}" if is_new else "no ISSUE.md: a newer release is repaired")
     for file in written.files:
         options.echo(folder / file)

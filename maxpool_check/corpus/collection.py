@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -124,10 +124,10 @@ class Corpus:
         return [file for root in self.roots for file in defect_files(root)]
 
 
-def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
+def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None) -> Corpus:
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
+    ``only``: no other files than these. In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
@@ -141,7 +141,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
         root = root_of(path)
         roots.setdefault(root.resolve(), root)
         for file in _readable(path, root, problems):
-            if file.resolve() not in files:
+            if file.resolve() not in files and (only is None or file in only):
                 files[file.resolve()] = (file, root)
                 if is_shipped(name):
                     shipped.add(str(file))
@@ -167,6 +167,20 @@ def digest_of(cases: Iterable[Case]) -> str:
     for case in cases:
         digest.update(f"{case.id} {case.sha256}\n".encode())
     return digest.hexdigest()
+
+
+_ID = re.compile(r"""\bid["']?:\s*["']?([\w.$-]+)""")
+
+
+def ids_in(file: Path) -> list[str]:
+    """What stands behind ``id:`` in the text of a file of cases or defects, without reading it as YAML."""
+    return _ID.findall(file.read_text(encoding="utf-8", errors="replace"))
+
+
+def ids_of(path: Path) -> dict[Path, tuple[str, list[str]]]:
+    """The files of a path, each with what its ids begin with, and how they go on; those of a matrix have variables."""
+    path, root = located(path), root_of(path)
+    return {file: (case_file.prefix_of(file, root), ids_in(file)) for file in _files(path)}
 
 
 def _existing(name: Path, problems: list[Problem]) -> Path | None:

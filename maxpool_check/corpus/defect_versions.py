@@ -63,10 +63,11 @@ class DefectVersions:
         showing = self.showing(defect)
         return showing[-1] if showing and not self.is_live(defect) else None
 
-    def fixed_in(self, defect: Defect) -> str | None:
-        """The first tested version after the last one that shows it; None if it is live, or was not tested."""
+    def fixed_in(self, defect: Defect, than: str = "") -> str | None:
+        """The first tested version after the last one that shows it; None if it is live, was not tested, or not newer ``than``."""
         tested, showing = self.tested(defect), self.showing(defect)
-        return next(iter(tested[tested.index(showing[-1]) + 1 :]), None) if showing else None
+        later = tested[tested.index(showing[-1]) + 1 :] if showing else []
+        return later[0] if later and (not than or _order(than) < _order(later[0])) else None
 
     def is_live(self, defect: Defect) -> bool:
         """Whether the newest version that was tested shows it."""

@@ -1,11 +1,13 @@
 """The catalogue of defects: a list, one defect, plain data."""
 
+import dataclasses
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from maxpool_check.corpus.defect_versions import DefectVersions
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Remedy
 from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.blocks import Block, Bullets, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.details import ARCHITECTURES
@@ -22,22 +24,36 @@ def in_order(defects: Iterable[Defect], versions: DefectVersions) -> list[Defect
 
 
 def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Block]:
-    """A table for each runtime: id, severity, the versions that show it, the title, the issue upstream."""
+    """A table for each runtime: id, severity, the versions that show it, what to do, the title."""
     for runtime in dict.fromkeys(defect.runtime for defect in defects):
         of_runtime = [each for each in defects if each.runtime == runtime]
         tested = max(map(versions.tested, of_runtime), key=len)
         yield Heading(2, [Span(runtime, strong=True), f", tested up to {tested[-1]}" if tested else ""])
         rows: list[list[Inline]] = []
         for defect in of_runtime:
-            since, upstream, issue = versions.since(defect), defect.upstream, ""
-            if upstream is not None:
-                issue = f"#{upstream.issue.rpartition('/')[2]} {upstream.state}" if upstream.issue else "none found"
+            since = versions.since(defect)
             # What the first tested version shows may be older.
             first = "-" if since is None else f"<={since}" if tested[:1] == [since] else since
-            words = (defect.id, defect.severity.value, first, versions.until(defect) or "")
-            rows.append([*(Span(word, code=True) for word in words), defect.title, issue])
-        yield Table(["id", "severity", "since", "until", "title", "upstream"], rows)
+            words = (defect.id, defect.severity.value, first, versions.until(defect) or "", _sort(defect, versions))
+            rows.append([*(Span(word, code=True) for word in words), defect.title])
+        yield Table(["id", "severity", "since", "until", "remedy", "title"], rows)
     yield Paragraph(f"{plural(len(defects), 'defect')}; maxpool-check explain ID shows one")
+
+
+def _sort(defect: Defect, versions: DefectVersions) -> str:
+    """The sort of what to do about a defect: upgrade, rewrite the graph, a session, or none; empty if nobody has looked."""
+    if versions.fixed_in(defect):
+        return "upgrade"
+    sorts = {"rewrite" if each.rewrite else "session" if each.optimizers else "none" for each in defect.remedies}
+    return next((sort for sort in ("session", "rewrite", "none") if sort in sorts), "")
+
+
+def _remedy(remedy: Remedy) -> str:
+    """What to do, where it is enough, and what it costs; or why there is nothing."""
+    if remedy.none:
+        return f"nothing is known to help: {remedy.none}"
+    where = f" (enough at optimization {', '.join(remedy.levels)})" if remedy.levels else ""
+    return f"{remedy.words}{where}; cost: {remedy.cost}"
 
 
 def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
@@ -56,14 +72,22 @@ def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
         "upstream": found or "not searched",
         "reviewed": f"by {defect.reviewer}, {defect.reviewed}" if defect.reviewed is not None else "",
     }
-    yield Facts([(name, text) for name, text in pairs.items() if text])
+    remedies: list[tuple[str, Inline]] = [("what to do", _remedy(each)) for each in defect.remedies]
+    yield Facts([*remedies, *((name, text) for name, text in pairs.items() if text)])
     yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
         yield Paragraph(f"How this is known: {' '.join(defect.established.split())}")
 
 
+def repaired(defect: Defect, fixed: str) -> str:
+    """What to do about a defect that a version no longer has."""
+    return f"{defect.id} is repaired in {re.split('[@?]', defect.runtime)[0]} {fixed}: do not report it, upgrade"
+
+
 def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
-    """One defect: what happens and why, where it shows, and how to see it."""
+    """One defect: what to do, what happens and why, where it shows, and how to see it."""
+    if fixed := versions.fixed_in(defect):
+        yield Paragraph(Span(repaired(defect, fixed), strong=True))
     yield Heading(2, f"{defect.id}: {defect.title}")
     yield from described(defect, versions)
     yield Paragraph("Expected:")
@@ -97,12 +121,13 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         upstream = {"issue": known.issue, "state": known.state, "seen": str(known.seen), "note": known.note}
     return {
         **{name: getattr(defect, name) for name in ("id", "runtime", "title", "mechanism", "established", "example")},
-        **{name: getattr(versions, name)(defect) for name in ("since", "until", "tested")},
+        **{name: getattr(versions, name)(defect) for name in ("since", "until", "fixed_in", "tested")},
         "severity": defect.severity.value,
         "live": versions.is_live(defect),
         "upstream": upstream,
         "reviewer": defect.reviewer or None,
         "reviewed": str(defect.reviewed) if defect.reviewed is not None else None,
+        "remedies": [{**dataclasses.asdict(each), "words": each.words} for each in defect.remedies],
         "documents": list(defect.documents),
         "conditions": dict(defect.conditions.said),
         "expect": [

@@ -81,7 +81,8 @@ def write(
         # With what the runtime warns of, but without colors and the folders of this machine.
         printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
         output = re.sub("\x1b\\[[0-9;]*m", "", printed).replace(f"{tried}{os.sep}", "")
-        files["ISSUE.md"] = issue(reproduced, profile, script, title, output, defect=defect, also=also).encode()
+        if defect is None or not defect.fixed:
+            files["ISSUE.md"] = issue(reproduced, profile, script, title, output, defect=defect, also=also).encode()
         write_files(new, files)
         move_files(new, folder, list(folder.iterdir()) if folder.exists() else [])
     return Written(sorted(files), title, trial)

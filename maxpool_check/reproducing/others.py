@@ -25,7 +25,7 @@ class DefectNote(NamedTuple):
 
     ``title`` is one sentence: operator, condition, effect. ``mechanism`` says what happens and why, ``established`` how that
     was found out. ``versions`` are those that have it, in words. ``upstream_issue`` is the address of an issue about it, and
-    ``upstream_state`` its state. ``fixed`` is the first release without it.
+    ``upstream_state`` its state. ``fixed`` is a newer release without it, so that nobody need be told.
     """
 
     title: str = ""
