@@ -59,11 +59,16 @@ class Finished:
     def json(self):
         return json.loads(self.out)
 
-    def check(self, code, *texts):
-        """Hold it to an exit code, and to texts: of stderr where that is 2, and else of stdout."""
-        shown = self.err if code == 2 else self.out
+    def check(self, code, *texts, out=None, err=None):
+        """Hold it to an exit code, and to texts: of stderr where that is 2, and else of stdout; also where they are broken.
+
+        ``out`` and ``err`` are texts of these, of which an empty one says that nothing is written there.
+        """
         assert self.code == code, self.out + self.err
-        assert [text for text in texts if text not in shown] == [], shown
+        streams = ((self.out, out), (self.err, err))
+        for stream, text in [*((self.err if code == 2 else self.out, text) for text in texts), *streams]:
+            assert not text or text in stream or text in " ".join(stream.split()), stream
+        assert [stream for stream, text in streams if stream and text == ""] == []
         return self
 
 

@@ -27,8 +27,7 @@ def test_a_name_means_a_part_of_the_corpus_and_is_the_origin_of_its_cases(cli, s
 
 
 def test_a_case_is_found_by_its_id_where_there_is_no_folder_of_cases(cli, tmp_path):
-    shown = cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path)
-    assert (shown.code, shown.err) == (0, "")
+    cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path).check(0, err="")
     # A corpus of the user's own comes first, and hides nothing.
     (tmp_path / "cases/edge").mkdir(parents=True)
     text = (CASES / "edge/neg-inf.yaml").read_text()
@@ -59,9 +58,9 @@ def test_the_corpus_of_the_tool_is_copied_listed_and_run_and_not_written(cli, tm
 
 
 def listed(cli, *arguments):
-    done = cli("cases", "list", CASES / "edge", *arguments, "--json")
-    assert (done.code, done.err) == (0, "")
-    return [case["id"] for case in done.json["cases"]]
+    return [
+        case["id"] for case in cli("cases", "list", CASES / "edge", *arguments, "--json").check(0, err="").json["cases"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,10 +96,8 @@ def test_list_and_lint(cli, small):
     assert "Nothing special" in done.out
     (case,) = cli("cases", "list", small, "-k", "tag:neg-inf", "--json").json["cases"]
     assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
-    done = cli("cases", "lint", CASES / "sonnx")
-    assert (done.code, done.err) == (0, "")
-    assert "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 (" in done.out
-    assert "no problems" in done.out
+    printed = "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 ("
+    cli("cases", "lint", CASES / "sonnx").check(0, printed, "no problems", err="")
     (small / "known-divergences.yaml").write_text(KNOWN.format("none"))
     cli("cases", "lint", small).check(2, "known-divergences.yaml:2:40: 'small:none' names no case", "1 problem")
 
@@ -109,9 +106,7 @@ def test_list_and_lint(cli, small):
 def locked(cli, small, tmp_path):
     """The file of a lock of the small corpus, with a file of defects."""
     (small / "known-divergences.yaml").write_text(KNOWN.format("neg-inf"))
-    done = cli("cases", "lock", small, "-o", tmp_path / "lock.json")
-    assert (done.code, done.err) == (0, "")
-    assert "6 cases and 1 file of defects" in done.out
+    cli("cases", "lock", small, "-o", tmp_path / "lock.json").check(0, "6 cases and 1 file of defects", err="")
     return tmp_path / "lock.json"
 
 
@@ -132,23 +127,17 @@ def test_the_locked_corpus_runs_and_its_record_names_it(cli, small, locked, tmp_
     cli(*run, "--known", tmp_path / "other.yaml").check(2, "the lock does not cover")
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["run", "gate --base onnxruntime==1.2.3 --head onnxruntime==1.2.4", "history"],
-    ids=["run", "gate", "history"],
-)
+@pytest.mark.parametrize("words", ["run", "gate --base onnxruntime==1.2.3 --head onnxruntime==1.2.4", "history"])
 def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_path, words):
     text = (small / "small.yaml").read_text()
     (small / "small.yaml").write_text(text.replace("id: ordinary", "id: renamed").replace("fill: 5", "fill: 6"))
     (small / "known-divergences.yaml").unlink()
     settings = {"MAXPOOL_CHECK_CORPUS_LOCK": str(locked), "MAXPOOL_CHECK_OFFLINE": "1"}
-    done = cli(*words.split(), small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache"))
-    assert (done.code, done.out) == (2, "")
-    assert "1 case missing: small:ordinary" in done.err
-    assert "1 case added: small:renamed" in done.err
-    assert "1 case changed: small:empty" in done.err
-    assert "1 file of defects missing: known-divergences.yaml" in done.err
-    assert f"nothing was run; to lock this one: maxpool-check cases lock {small} -o {locked}" in done.err
+    cli(*words.split(), small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache")).check(
+        2, "1 case missing: small:ordinary", "1 case added: small:renamed", "1 case changed: small:empty",
+        "1 file of defects missing: known-divergences.yaml",
+        f"nothing was run; to lock this one: maxpool-check cases lock {small} -o {locked}", out="",
+    )  # fmt: skip
     few = cli(words.split()[0], "corpus:edge/ties", *words.split()[1:], **settings)
     assert "6 cases missing: small:empty, small:neg-inf, small:one-column and 3 more" in few.err
 
@@ -176,8 +165,8 @@ def test_a_lock_covers_what_is_expected_and_claimed_of_a_case(cli, small, locked
     text = (small / "small.yaml").read_text()
     assert old in text
     (small / "small.yaml").write_text(text.replace(old, new))
-    done = cli("run", small, "-t", RIGHT, "--corpus-lock", locked, "-k", "ordinary")
-    assert (done.code, "1 case changed" in done.err) == ((2, True) if is_refused else (0, False)), done.err
+    done = cli("run", small, "-t", RIGHT, "--corpus-lock", locked, "-k", "ordinary").check(2 if is_refused else 0)
+    assert ("1 case changed" in done.err) == is_refused
 
 
 GRAPHS = """\

@@ -81,9 +81,7 @@ CEILS = """
 def test_explain(cli, small, arguments, text):
     (small.parent / "own.yaml").write_text(OWN)
     words = arguments.replace("SMALL", str(small)).replace("OWN", str(small.parent / "own.yaml"))
-    done = cli("explain", *words.split(), COLUMNS="200")
-    assert (done.code, done.err) == (0, "")
-    assert text in done.out
+    assert text in cli("explain", *words.split(), COLUMNS="200").check(0, err="").out
 
 
 def test_json_has_the_reference_and_every_interpretation(cli, small):

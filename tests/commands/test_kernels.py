@@ -37,8 +37,7 @@ def test_a_kernel_is_called_what_it_says_and_has_no_provider_of_another(cli, sma
 
 def test_a_transcript_has_every_line_and_changes_no_execution(cli, small, record, tmp_path):
     transcript, other, run = tmp_path / "talk.jsonl", tmp_path / "other.jsonl", ("run", small, "-k", "small:padded")
-    done = cli(*run, "-t", RIGHT, "-o", record, "--transcript", transcript)
-    assert (done.code, f"transcript: {transcript}" in done.err) == (0, True)
+    cli(*run, "-t", RIGHT, "-o", record, "--transcript", transcript).check(0, err=f"transcript: {transcript}")
     lines = [json.loads(line) for line in transcript.read_text().splitlines()]
     assert {line["target"] for line in lines} == {RIGHT}
     seen = [(line["direction"], json.loads(line["line"])) for line in lines]
@@ -114,11 +113,9 @@ def test_what_to_do_with_a_target_that_was_given_up(cli, tmp_path):
 
 
 def test_the_targets_that_there_are(cli):
-    known = cli("targets", "list").check(0)
     openvino = "openvino                 OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx (not installed: pip"
-    assert openvino in known.out
-    assert "command:PROGRAM ARG...   a program that speaks the protocol" in known.out
-    assert "provider CPUExecutionProvider" in known.out
+    program = "command:PROGRAM ARG...   a program that speaks the protocol"
+    cli("targets", "list").check(0, openvino, program, "provider CPUExecutionProvider")
     named = cli("targets", "list", "onnxruntime", RIGHT, f"python:{KERNELS}:absent")
     named.check(3, "provider CPUExecutionProvider", "does not start")
     (checked,) = cli("targets", "check", "onnxruntime", "--json").json["targets"]

@@ -43,8 +43,7 @@ def parse(words):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_help_fits_the_terminal_and_ends_with_two_examples_that_the_command_takes(cli, name):
-    done = cli(*name.split()[1:], "--help", COLUMNS="60")
-    assert (done.code, done.err) == (0, "")
+    done = cli(*name.split()[1:], "--help", COLUMNS="60").check(0, err="")
     # An example is not broken: it is pasted.
     others = [line for line in done.out.splitlines() if not line.startswith("    maxpool-check")]
     assert [line for line in others if len(line) > 60] == []
@@ -141,10 +140,7 @@ RECORD = "tests/data/golden/record.jsonl"
     ],
 )
 def test_mistakes_in_the_words_of_a_command(cli, words, message):
-    done = cli(*words.split())
-    assert done.code == 2
-    assert "--report json" in words or done.out == ""
-    assert message in " ".join(done.err.split())
+    done = cli(*words.split()).check(2, message, out=None if "--report json" in words else "")
     assert ":1:1" not in done.err
     assert not (ROOT / "out").exists()
 
@@ -189,8 +185,7 @@ def completed(folder, line, shell="fish"):
     shown = {"COMP_WORDS": "\n".join(["maxpool-check", *words, last]), "COMP_CWORD": str(len(words) + 1)}
     if shell == "fish":
         shown = {"COMP_WORDS": f"maxpool-check {line}", "COMP_CWORD": last}
-    done = command(cwd=folder, **shown, _MAXPOOL_CHECK_COMPLETE=f"{shell}_complete")
-    assert (done.code, done.err) == (0, "")
+    done = command(cwd=folder, **shown, _MAXPOOL_CHECK_COMPLETE=f"{shell}_complete").check(0, err="")
     return [each.partition(",")[2].partition("\t")[0] for each in done.out.splitlines() if each.startswith("plain,")]
 
 

@@ -58,8 +58,7 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
     assert again.returncode == 1
     assert again.stdout.strip() in (tmp_path / "r/ISSUE.md").read_text()
     assert is_short(tmp_path / "r") or not words.startswith("got")
-    read = cli("cases", "lint", tmp_path / "r/case.yaml")
-    assert (read.code, read.err) == (0, "")
+    cli("cases", "lint", tmp_path / "r/case.yaml").check(0, err="")
     # A model that is wrong at one level of optimization, or depends on what is requested, passes as it is.
     is_wrong_itself = "Y alone" not in words and "contexts" not in case
     if (tmp_path / "r/test_data_set_0/output_0.pb").exists() and is_wrong_itself:
@@ -90,8 +89,7 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kern
     if words is None:
         assert (done.code, folder.exists(), "not reproduced" in done.out) == (1, False, True)
         return
-    assert done.code == 0, done.out + done.err
-    assert words in done.out.replace("\n  ", "\n")
+    assert words in done.check(0).out.replace("\n  ", "\n")
     assert names(folder) == FILES | {"kernels.py"}
     assert is_short(folder) or not words.startswith("got")
     again = run_script(folder)

@@ -14,21 +14,14 @@ RIGHT, SEED, TIED = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the
 
 
 def test_a_divergence_in_the_terminal(process, cli, small):
-    done = process("run", small, "-t", SEED)
-    assert (done.code, done.err) == (1, "")
-    for words in (
-        "NEW  indices-sentinel, y-lowest-for-neg-inf  1 case",
+    process("run", small, "-t", SEED).check(
+        1, "NEW  indices-sentinel, y-lowest-for-neg-inf  1 case",
         "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)",
         "Indices[0, 0, 0, 0]  rows 0-1, columns 0-1: expected 0, got -3  (indices-sentinel)",
-        "UNEXPECTED  2 unexpected results in 1 case",
-        "-k small:neg-inf",
-    ):
-        assert words in done.out, done.out
-    right = cli("run", small, "-t", RIGHT)
-    assert (right.code, right.err) == (0, "")
-    assert "CONFORMS  0 unexpected; 10 of 10 compared executions conform" in right.out
-    quiet = cli("run", small, "-t", SEED, "-q")
-    assert (quiet.code, quiet.out, quiet.err) == (1, "", "")
+        "UNEXPECTED  2 unexpected results in 1 case", "-k small:neg-inf", err="",
+    )  # fmt: skip
+    cli("run", small, "-t", RIGHT).check(0, "CONFORMS  0 unexpected; 10 of 10 compared executions conform", err="")
+    cli("run", small, "-t", SEED, "-q").check(1, out="", err="")
 
 
 def test_reports_and_the_record_have_everything_a_script_needs(cli, small, tmp_path):
@@ -69,13 +62,10 @@ def test_json_is_one_document_also_on_failure(cli, small, tmp_path, words):
     ],
 )
 def test_exit_codes(cli, small, words, code):
-    done = cli("run", small, *words.split())
-    assert done.code == code, done.out + done.err
-    if "rocm" in words:
-        # No distribution of this name can be installed beside the one for the CPU.
-        text = " ".join(done.out.split())
-        assert "onnxruntime-rocm is not installed in this environment" in text
-        assert "Install it with pip install onnxruntime-rocm, or name a release, onnxruntime-rocm==VERSION" in text
+    # No distribution of this name can be installed beside the one for the CPU.
+    advice = "Install it with pip install onnxruntime-rocm, or name a release, onnxruntime-rocm==VERSION"
+    absent = ("onnxruntime-rocm is not installed in this environment", advice)
+    cli("run", small, *words.split()).check(code, *(absent if "rocm" in words else ()))
 
 
 @pytest.mark.parametrize(
@@ -158,8 +148,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     assert '<skipped message="Indices[0, 0, 0, 0] is' in texts["junit"]
     (finding,) = json.loads(texts["sarif"])["runs"][0]["results"]
     assert (finding["level"], finding["properties"]["verdict"]) == ("warning", "inconsistent")
-    strict = cli(*run, TIED, "--strict")
-    assert (strict.code, "1 inconsistency in 1 defect" in " ".join(strict.out.split())) == (1, True)
+    cli(*run, TIED, "--strict").check(1, "1 inconsistency in 1 defect")
     # An upgrade to it is reviewed, and blocks if that is asked for.
     cli(*run, RIGHT, "-o", right)
     cli("gate", right, record).check(0, "REVIEW  1 newly-inconsistent, 1 conforming-but-different of 4 executions")
