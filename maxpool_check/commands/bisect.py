@@ -48,6 +48,7 @@ def command(
     CASE is a full id, which is looked for in cases/ and in the corpus that comes with the tool, or FILE.yaml:ID. The releases
     come from the package index. Each runs in an isolated environment, made once; one that cannot be installed or started is
     skipped and listed. Exits with 0 if there is a change, 1 if nothing changes, 3 if fewer than two releases could be tested.
+    With -q, nothing is printed, or one line that says what has failed.
 
     \b
     Examples:

@@ -96,6 +96,8 @@ def command(
 
     Cases of documents that no target claims to implement are left out, unless --spec names them: --spec all runs all.
 
+    With -q, nothing is printed, or one line that says what has failed.
+
     Ends with SAFE (no observable change), REVIEW (fixed, changed where the documents leave a point open, newly accepted:
     production may rely on the old behaviour) or BLOCK (regressed, newly refused, a new crash). Known defects explain a change
     and excuse none; --accept does. Exits with 0, or with 1 on BLOCK; 2 usage, a bad file, or records of different cases,
@@ -185,13 +187,18 @@ def _run(
     plan = executing.plan_of(corpus, cases, targets, jobs=jobs, variants=variants, dask=options.cluster(jobs))
     with executing.recorded(lambda write, progress: run(plan, write, progress), shown, len(cases)) as record:
         assert record.footer is not None
-        for error in record.footer.errors:
+        for error in record.footer.errors if not shown.quiet else ():
             options.echo(f"error: {error}", err=True)
         tested = [target.name for target in record.header.targets]
         if missing := [f"{target} was not tested" for target in targets if str(target) not in tested]:
             problems = record.footer.errors or missing
             return _show([], shown, verbose, problems=problems, undecided=ExitCode.INCOMPLETE)
-        if claimed and not files.specs and (others := len(files.select(corpus, [ALL])) - len(cases)):
+        if (
+            claimed
+            and not files.specs
+            and not shown.quiet
+            and (others := len(files.select(corpus, [ALL])) - len(cases))
+        ):
             words = f"left out: {plural(others, 'case')} of documents that no target claims; they claim {', '.join(claimed)}"
             options.echo(f"{words}; --spec all runs all", err=True)
         pairs = [(str(old), str(new)) for old in base for new in head]

@@ -36,7 +36,8 @@ def command(
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 
-    A release that cannot be installed or started is listed with the reason. Exits with 0, or with 3 if there is one.
+    Name the runtime, the releases or the cases: all of them take hours. A release that cannot be installed or started is
+    listed with the reason. Exits with 0, or with 3 if there is one. With -q, nothing is printed, or one line on a failure.
 
     \b
     Examples:
@@ -51,6 +52,8 @@ def command(
     from maxpool_check.running.pool import PoolLost
     from maxpool_check.running.run import TargetRecorders, run
 
+    if not any(map(options.is_set, ("paths", "target", "versions", "selected", "spec"))):
+        raise click.UsageError("name the runtime with -t, the releases with --versions A..B, or the cases as PATH")
     bisect.check_unversioned(target)
     files, output = CaseFiles(paths, selected, spec, locked=True), Output(reports, quiet=options.setting("quiet"))
     corpus = executing.read_valid(files)

@@ -91,7 +91,7 @@ def command(
     with case_files.mistakes():
         accepted, defects = read_all_defects(known), read_all_defects(defect_files(shipped_root()))
         versions = read_versions(shipped_root())
-    shown = Output(reports, output, quiet, silent=quiet)
+    shown = Output(reports, output, quiet)
     shown.check_writable([*paths, *known, *([inputs] if inputs is not None else []), *options.kernels(tested)])
     plan = ModelPlan(
         analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict,
@@ -104,7 +104,7 @@ def command(
         made = _upgrade(record, test, plan) if base is not None else None
         plain = ModelReport(analyses, test, record, made, spec == "sonnx", words, options.width(), verbose=True)
         report = replace(plain, color=options.colored(), verbose=verbose > 0)
-        for message in report.run.problems if quiet or not shown.prints_text else ():
+        for message in report.run.problems if not quiet and not shown.prints_text else ():
             options.echo(f"error: {message}", err=True)
         shown.publish(FORMATS, report, plain)
         return report.exit_code

@@ -204,7 +204,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "SCHEDULER",
         "help": "Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
     },
-    "quiet": {"is_flag": True, "help": "Print no progress."},
+    "quiet": {"is_flag": True, "help": "Print nothing but errors."},
     "cache": {"type": FILE, "metavar": "DIR", "help": "The folder of isolated environments."},
 }  # fmt: skip
 """The settings of every run of a runtime, by name: keys of a configuration and variables, and options where one reaches for them."""
@@ -235,6 +235,11 @@ def setting(name: str, default: Any = None) -> Any:
 def is_given(name: str) -> bool:
     """Whether a parameter stands on the command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def is_set(name: str) -> bool:
+    """Whether a parameter stands on the command line, in the configuration or in a variable."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> None:

@@ -12,7 +12,7 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands.options import Formats, echo
 from maxpool_check.files import STDOUT, conflict, open_text
-from maxpool_check.words import plural
+from maxpool_check.words import plural, shortened
 
 _MOST = 20
 """The most problems that are printed as text."""
@@ -47,14 +47,13 @@ class Mistakes(click.ClickException):
 class Output:
     """What to print and what to write: reports by format, the one to ``-`` instead of the text on stdout.
 
-    ``quiet``: no progress is shown; ``silent``: nothing else is, either.
+    ``quiet``: nothing is printed but, where the command fails, a line that says what has failed.
     """
 
     reports: Sequence[tuple[str, Path]] = ()
     output: Path | None = None
     quiet: bool = False
     transcript: Path | None = None
-    silent: bool = False
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -98,13 +97,21 @@ class Output:
         self, formats: Formats, report: Any, plain: Any, workflow: Callable[[], Iterable[str]] = lambda: ()
     ) -> None:  # fmt: skip
         """Write a report to files, then print it; ``plain`` is the report for files, ``workflow`` gives commands for GitHub."""
+        from maxpool_check.reporting.blocks import Verdict
+        from maxpool_check.reporting.writers import Form
+
         # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
         for kind, path in sorted(self.reports, key=lambda each: each[1] == STDOUT):
             with open_text(path) as file:
                 formats[kind](report if path == STDOUT else plain, file)
-        if self.prints_text and not self.silent:
+        if self.quiet and report.exit_code:
+            head = next(iter(report.documents(Form.TEXT))).head
+            echo(
+                next(f"{each.word}  {shortened(each.sentence)}" for each in head if isinstance(each, Verdict)), err=True
+            )
+        elif self.prints_text and not self.quiet:
             formats["text"](report, sys.stdout)
-        for kind, path in () if self.silent else self.files:
+        for kind, path in () if self.quiet else self.files:
             if path != STDOUT:
                 echo(f"{kind}: {path}", err=True)
         in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"

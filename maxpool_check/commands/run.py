@@ -69,7 +69,7 @@ def command(
     scheduler = options.cluster(jobs)
     files = CaseFiles(paths, selected, spec, locked=True)
     targets = files.claimed_by(targets)
-    shown = Output(reports, output, quiet, transcript, silent=quiet)
+    shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     corpus = executing.read_valid(files)
@@ -101,7 +101,7 @@ def _publish(record: "Record", output: "Output", verbose: int) -> int:
     assert record.footer is not None
     code = record.footer.exit_code
     # The text has them, too.
-    for message in record.footer.errors if output.silent or not output.prints_text else ():
+    for message in record.footer.errors if not output.prints_text and not output.quiet else ():
         options.echo(f"error: {message}", err=True)
     report = RunReport(record, code, options.width(), options.colored(), verbose > 0)
     output.publish(

@@ -70,8 +70,10 @@ def compared(cli, record, *arguments):
 )
 def test_the_last_line_of_a_gate(cli, every, base, head, options, line):
     names = (f"python:{KERNELS}:{base}", f"python:{KERNELS}:{head}")
-    done = cli("gate", every, every, "--base", names[0], "--head", names[1], *options.split())
+    words = ("gate", every, every, "--base", names[0], "--head", names[1], *options.split())
+    done, quiet = cli(*words), cli(*words, "-q")
     assert (last(done), done.code) == (line, int(line.startswith("BLOCK"))), done.out + done.err
+    assert (quiet.code, quiet.out, quiet.err) == (done.code, "", f"{line}\n" * done.code)
 
 
 def test_two_targets_are_run_side_by_side(cli, gated):

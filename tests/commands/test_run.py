@@ -21,7 +21,8 @@ def test_a_divergence_in_the_terminal(process, cli, small):
         "UNEXPECTED  2 unexpected results in 1 case", "-k small:neg-inf", err="",
     )  # fmt: skip
     cli("run", small, "-t", RIGHT).check(0, "CONFORMS  0 unexpected; 10 of 10 compared executions conform", err="")
-    cli("run", small, "-t", SEED, "-q").check(1, out="", err="")
+    quiet = cli("run", small, "-t", SEED, "-q").check(1, out="")
+    assert (quiet.err.count("\n"), quiet.err[:10]) == (1, "UNEXPECTED")
 
 
 def test_reports_and_the_record_have_everything_a_script_needs(cli, small, tmp_path):
