@@ -200,10 +200,10 @@ def process():
     return run
 
 
-def run_record(folder, *targets, executor=None, sink=lambda line: None, **options):
-    """The record, in memory, of the cases of a folder on targets."""
+def run_record(folder, *targets, executor=None, sink=lambda line: None, specs=(), **options):
+    """The record, in memory, of the cases of a folder on targets; kernels claim the documents ``specs`` too."""
     corpus, lines = collect([folder]), []
-    plan = RunPlan(corpus, corpus.cases, [parse(target) for target in targets], **options)
+    plan = RunPlan(corpus, corpus.cases, [parse(target).claiming(specs) for target in targets], **options)
     with workers_forked():
         run(plan, lambda line: (lines.append(line), sink(line)), executor=executor)
     return record_of(lines)

@@ -87,5 +87,4 @@ def test_clauses_that_a_case_cannot_cover_are_mistakes_of_its_file(cli, tmp_path
         "spec: sonnx\ncases:\n- {id: one$clause, covers: " + covers + ", matrix: {clause: [NOT-A-CLAUSE]},\n"
         "  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}}\n"
     )
-    done = cli("cases", "lint", tmp_path / "own.yaml")
-    assert (done.code, f"own.yaml:{message}" in done.err) == (2, True), done.err
+    cli("cases", "lint", tmp_path / "own.yaml").check(2, f"own.yaml:{message}")

@@ -42,8 +42,7 @@ KERNEL = f"python:{KERNELS}:keeps_the_seed"
 
 
 def build(folder, *records):
-    done = command("evidence", "build", *records, "--cases", "cases", "-o", "evidence.tar", cwd=folder)
-    assert done.code == 0, done.err
+    command("evidence", "build", *records, "--cases", "cases", "-o", "evidence.tar", cwd=folder).check(0)
     return unpacked(folder / "evidence.tar")
 
 
@@ -225,15 +224,11 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(copy, change, words
     before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
     options = [("--cases", "cases"), ("-o", "new.tar")]
     usual = [word for option in options if option[0] not in words for word in option]
-    done = command("evidence", "build", *words, *usual, cwd=copy)
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err
+    command("evidence", "build", *words, *usual, cwd=copy).check(code, out="", err=message)
     assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
 
 
 def test_what_bundles_need_besides_is_an_extra_that_names_itself(copy, monkeypatch):
     monkeypatch.setattr("maxpool_check.evidence.bundling.build._LIBRARIES", ("not-installed",))
     done = command("evidence", "build", "runtime.jsonl", "--cases", "cases", "-o", "new.tar", cwd=copy)
-    assert done.code == 2
-    assert "bundles of evidence need not-installed" in done.err
-    assert "pip install 'maxpool-check[evidence]'" in done.err
+    done.check(2, "bundles of evidence need not-installed", "pip install 'maxpool-check[evidence]'")

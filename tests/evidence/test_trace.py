@@ -84,8 +84,7 @@ def test_changed_and_missing_cases_do_not_count(traced, tmp_path):
     path, record = tmp_path / "own.yaml", traced[1]
     text = CASES.replace("[[[[7, 7], [7, 7]]]]", "[[[[7, 7], [7, 8]]]]").replace("{id: first,", "{id: new,")
     path.write_text(text)
-    done = trace(path, *record)
-    assert (done.code, "1 case has changed since, and count for nothing: own:ties" in done.out) == (0, True)
+    trace(path, *record).check(0, "1 case has changed since, and count for nothing: own:ties")
     # What -k leaves out is not missing.
     for words in ((), ("-k", "*:maximum")):
         assert "1 case is not in the files: own:first" in trace(path, *record, *words).out
@@ -118,8 +117,7 @@ def test_text_of_cases_is_nothing_but_text(tmp_path, form):
     titles = [HOSTILE, "=1+1", "@x", "+1", "-1", ">>>", "[LINK: SONNX-MAX]", "[[copy()]]", "::error::x"]
     data["cases"] = [{"id": f"=c<b>`|{at}", "title": title, "covers": ["SONNX-MAX"]} for at, title in enumerate(titles)]
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
-    shown = trace(tmp_path / "own.yaml", *(["-v"] if form == "verbose" else ["--report", form]))
-    assert shown.code == 0, shown.err
+    shown = trace(tmp_path / "own.yaml", *(["-v"] if form == "verbose" else ["--report", form])).check(0)
     check_report(form, shown.out, form)
     if form == "csv":
         cells = [cell for row in csv.reader(io.StringIO(shown.out)) for cell in row]
@@ -140,6 +138,6 @@ def test_the_wrong_kernels_that_cases_notice(traced):
     noticed = {kernel: cases for kernel, cases in clause["kernels"].items() if cases}
     assert set().union(*noticed.values()) <= set(clause["cases"])
     assert document["kernels"].keys() == clause["kernels"].keys()
-    shown = " ".join(trace(traced[0], *words, "--mutants", "-v").out.split())
-    assert f"{len(noticed)} of {len(clause['kernels'])} wrong kernel" in shown
-    assert f"({document['kernels'][next(iter(noticed))]}) is noticed by own:" in shown
+    counted = f"{len(noticed)} of {len(clause['kernels'])} wrong kernel"
+    named = f"({document['kernels'][next(iter(noticed))]}) is noticed by own:"
+    trace(traced[0], *words, "--mutants", "-v").check(0, counted, named)

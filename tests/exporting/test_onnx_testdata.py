@@ -23,8 +23,7 @@ WRONG = ("diverges", "refuses", "crashes", "times-out", "unstable")
 
 def exported(folder, *paths):
     """What the command printed, and the manifest of an export."""
-    done = command("cases", "export", "onnx-testdata", *paths, "-o", folder)
-    assert done.code == 0, done.err
+    done = command("cases", "export", "onnx-testdata", *paths, "-o", folder).check(0)
     return done, json.loads((folder / "manifest.json").read_text())
 
 
@@ -134,8 +133,7 @@ def test_where_a_runner_must_accept_either_zero_is_named(export):
 
 
 def test_an_export_is_read_as_the_tests_of_another_suite_without_its_manifest(export):
-    done = command("cases", "lint", export[1])
-    assert (done.code, "manifest.json" in done.err) == (0, False)
+    assert "manifest.json" not in command("cases", "lint", export[1]).check(0).err
 
 
 def test_the_usual_tolerance_is_set_to_zero_and_what_it_would_hide_is_counted(tmp_path):

@@ -31,7 +31,8 @@ def measure(chosen, jobs=2, path=CASES):
     faults = {kernel.target: {} for kernel in kernels}
     for start in range(0, len(kernels), TOGETHER):
         targets = [kernel.target for kernel in kernels[start : start + TOGETHER]]
-        record = run_record(path, *targets, seconds=60.0, jobs=jobs)
+        # In this process every kernel gets the cases of all documents.
+        record = run_record(path, *targets, seconds=60.0, jobs=jobs, specs=SPECIFICATIONS)
         assert not record.footer.errors
         for execution in record.executions:
             # None of them hangs: a time-out is of the machine, and no kill.

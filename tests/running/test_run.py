@@ -260,14 +260,11 @@ def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, monk
 
     monkeypatch.setattr(verdicts, "compare", stumbles)
     arguments = ("run", small, "-t", kernel("right"), "--known", "none", "-o", tmp_path / "record.jsonl")
-    done = cli(*arguments, "-vv")
-    assert done.code == 3
+    cli(*arguments, "-vv").check(3, "in stumbles", "conforms")
     (error,) = [each for each in read(tmp_path / "record.jsonl").executions if each.verdict == "error"]
     assert (error.case, error.variant) == ("small:ordinary", "indices")
     assert error.message.startswith("internal error: IndexError: out of range")
     assert "in stumbles" in error.traceback
-    assert "in stumbles" in done.out
-    assert "conforms" in done.out
     # A traceback has paths of this machine: it is recorded on request.
     assert cli(*arguments).code == 3
     assert not any(each.traceback for each in read(tmp_path / "record.jsonl").executions)
@@ -392,8 +389,8 @@ def test_a_tool_that_ignores_sighup_goes_on(small):
 
 
 def test_a_daemon_of_a_worker_ends_with_the_run(cli, tmp_path, family):
-    done = cli("run", many(tmp_path, 3), "-t", misbehaving("leaves_a_daemon"), FAMILY=str(family))
-    assert done.code == 4, done.err  # it gives no outputs
+    # It gives no outputs.
+    cli("run", many(tmp_path, 3), "-t", misbehaving("leaves_a_daemon"), FAMILY=str(family)).check(4)
     assert len(pids(family)) == 1
     assert all_end(pids(family))
 
@@ -469,12 +466,8 @@ def test_a_cluster_that_cannot_be_used_is_said(cli, small, monkeypatch):
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     words = ("run", small, "-t", RIGHT, "--dask", address)
-    done = cli(*words)
-    assert (done.code, f"the dask scheduler {address} cannot be reached" in done.err) == (3, True)
-    assert "Traceback" not in done.err
-    done = cli(*words, "-j", "2")
-    assert (done.code, "-j is for this machine" in done.err) == (2, True)
+    unreachable = cli(*words).check(3, err=f"the dask scheduler {address} cannot be reached")
+    cli(*words, "-j", "2").check(2, "-j is for this machine")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    done = cli(*words)
-    assert (done.code, "pip install 'maxpool-check[dask]'" in done.err) == (3, True)
-    assert "Traceback" not in done.err
+    uninstalled = cli(*words).check(3, err="pip install 'maxpool-check[dask]'")
+    assert "Traceback" not in unreachable.err + uninstalled.err
