@@ -11,6 +11,7 @@ from maxpool_check.commands import options
 
 if TYPE_CHECKING:
     from maxpool_check.models.analysis import ModelAnalysis
+    from maxpool_check.models.repair import Repair
     from maxpool_check.models.testing import ModelPlan, ModelTest
     from maxpool_check.models.upgrade import Upgrade
     from maxpool_check.results.record import Record
@@ -33,6 +34,10 @@ FORMATS = options.formats("model_json:write")
 @options.inputs
 @click.option("--cases", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing.")
 @click.option(
+    "--repair", type=options.FILE, metavar="OUT.onnx",
+    help="Write the model with remedies for the nodes that fail, and prove that it is right.",
+)  # fmt: skip
+@click.option(
     "--known", multiple=True, type=options.FILE, metavar="FILE",
     help="Files of defects that you accept in your models. Repeatable.",
 )  # fmt: skip
@@ -47,7 +52,7 @@ FORMATS = options.formats("model_json:write")
 @options.verbose("Show everything in full")
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", base: "TargetName | None", head: "TargetName | None", spec: str,
-    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None,
+    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None, repair: Path | None,
     known: tuple[Path, ...], strict: bool, allow_incomplete: bool, output: Path | None,
     reports: tuple[tuple[str, Path], ...], quiet: bool, verbose: int,
 ) -> int:  # fmt: skip
@@ -60,12 +65,13 @@ def command(
     Exit codes: 0 every node conforms (with --base and --head: SAFE or REVIEW), 1 a node is wrong on finite values or is
     refused, though the defect is known (BLOCK), 2 a file that cannot be used, 3 could not complete, or a node is not tested
     and none fails, or the target cannot run a model or its weights are missing (unless --allow-incomplete), 4 nothing was
-    compared, 130 interrupted.
+    compared, 130 interrupted. With --repair: 0 if nothing that fails is left in OUT.onnx.
 
     \b
     Examples:
       maxpool-check model my.onnx -t onnxruntime==1.32.0
       maxpool-check model my.onnx --base onnxruntime==1.31.1 --head onnxruntime==1.32.0
+      maxpool-check model my.onnx -t onnxruntime==1.31.1 --repair repaired.onnx
     """
     from maxpool_check.commands import case_files, executing
     from maxpool_check.commands.configuration import command_line
@@ -91,18 +97,25 @@ def command(
     with case_files.mistakes():
         accepted, defects = read_all_defects(known), read_all_defects(defect_files(shipped_root()))
         versions = read_versions(shipped_root())
+    if repair is not None:
+        if len(paths) > 1:
+            raise click.UsageError("--repair writes one model; name one")
+        Output(output=repair).check_writable(paths)
     shown = Output(reports, output, quiet)
     shown.check_writable([*paths, *known, *([inputs] if inputs is not None else []), *options.kernels(tested)])
     plan = ModelPlan(
         analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict,
-        base is not None, command_line(), allow_incomplete,
+        base is not None or repair is not None, command_line(), allow_incomplete,
     )  # fmt: skip
     test = ModelTest()
     with executing.recorded(lambda write, progress: run_models(plan, write, progress, test), shown, None) as record:
         words = ["--inputs", str(inputs)] if inputs is not None else []
         words += [word for name, sizes in shape for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
         made = _upgrade(record, test, plan) if base is not None else None
-        plain = ModelReport(analyses, test, record, made, spec == "sonnx", words, options.width(), verbose=True)
+        repaired = _repaired(plan, test, repair) if repair is not None else None
+        plain = ModelReport(
+            analyses, test, record, made, spec == "sonnx", words, repaired, options.width(), verbose=True
+        )
         report = replace(plain, color=options.colored(), verbose=verbose > 0)
         for message in report.run.problems if not quiet and not shown.prints_text else ():
             options.echo(f"error: {message}", err=True)
@@ -171,6 +184,18 @@ def _write_cases(analyses: "Sequence[ModelAnalysis]", file: Path, models: Sequen
     for path, count in written.items() if not quiet else ():
         options.echo(f"{path}: {plural(count, 'case')}")
     return ExitCode.AS_EXPECTED
+
+
+def _repaired(plan: "ModelPlan", test: "ModelTest", path: Path) -> "Repair":
+    """The model with remedies, written to a file. Raises ``click.ClickException`` where it cannot be."""
+    from maxpool_check.commands.output import Mistakes
+    from maxpool_check.models.model_file import BadModel
+    from maxpool_check.models.repair import repair
+
+    try:
+        return repair(plan, test, path)
+    except BadModel as error:
+        raise Mistakes([error], "no model was written") from error
 
 
 def _upgrade(record: "Record", test: "ModelTest", plan: "ModelPlan") -> "Upgrade | None":

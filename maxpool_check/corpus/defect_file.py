@@ -245,10 +245,8 @@ def _conditions(fields: Mapping[str, Any]) -> Conditions:
 
 
 def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
-    return tuple(
-        Remedy(**{name: tuple(value) if isinstance(value, list) else value for name, value in item.items()})
-        for item in items
-    )
+    parsers: Mapping[str, Callable[[Any], Any]] = {"conditions": _conditions, "optimizers": tuple}
+    return tuple(Remedy(**{name: parsers.get(name, str)(value) for name, value in item.items()}) for item in items)
 
 
 def _documents(names: list[str]) -> tuple[str, ...]:

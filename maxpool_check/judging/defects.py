@@ -122,15 +122,15 @@ class Remedy:
     """What a user of a version that has a defect can do about it, besides using another version.
 
     One of three: a ``rewrite`` of the graph, a name of ``remedies.yaml``; options of the session, that is the ``optimizers`` to
-    disable; or ``none``, which says why there is none and what was tried. ``cost`` is what it costs, in words. ``levels`` are
-    the levels of optimization at which it is enough; empty: every level.
+    disable; or ``none``, which says why there is none for what the others leave, and what was tried. ``cost`` is what it costs,
+    in words. It helps where ``conditions`` hold, at every level of optimization.
     """
 
     rewrite: str = ""
     optimizers: tuple[str, ...] = ()
     none: str = ""
     cost: str = ""
-    levels: tuple[str, ...] = ()
+    conditions: Conditions = field(default_factory=Conditions)
 
     @property
     def words(self) -> str:

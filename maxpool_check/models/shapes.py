@@ -196,7 +196,7 @@ def explicit(model: UserModel) -> InferredTypes:
 
 def declared(model: UserModel) -> InferredTypes:
     """The types as far as the model gives them."""
-    return _inferred(model.proto, {})
+    return inferred(model.proto, {})
 
 
 def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> InferredTypes:
@@ -223,7 +223,7 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     for value in proto.graph.output:
         for axis in value.type.tensor_type.shape.dim:
             axis.ClearField("dim_param")
-    return _inferred(proto, assumed)
+    return inferred(proto, assumed)
 
 
 def _fill(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], assumed: dict[str, int]) -> None:
@@ -264,7 +264,8 @@ def _check_sizes(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]]) ->
             )
 
 
-def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
+def inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
+    """The types that follow from those of the inputs, of which ``assumed`` sizes were filled in."""
     problem = ""
     try:
         proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)

@@ -72,7 +72,8 @@ class ModelTest:
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
     a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
-    models' own outputs, by target and model, where they were computed. ``problems`` say what of the models could not be run
+    models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
+    ``flowing`` the cases with values that flow in a model, by node. ``problems`` say what of the models could not be run
     as it is, a line each.
     """
 
@@ -82,6 +83,8 @@ class ModelTest:
     seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
+    failing: dict[tuple[str, str], list[Execution]] = field(default_factory=dict)
+    flowing: dict[str, list[Case]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -106,7 +109,9 @@ def run_models(
                 continue
             if analysis.random_constants:
                 found.problems.append(f"{analysis.model.path}: {analysis.random_constants}")
-            cases += _in_models(analysis, executor.sessions, plan, found, lines)
+            for case in (flowing := _in_models(analysis, executor.sessions, plan, found, lines)):
+                found.flowing.setdefault(node_of(case.id), []).append(case)
+            cases += flowing
         corpus = Corpus(tuple(cases), (), False)
         lines.cases |= {case.id: case for case in cases}
         run(
@@ -185,6 +190,8 @@ class _Lines:
 
     def _execution(self, execution: Execution) -> None:
         labelled = self._labelled(execution) if execution.verdict in REPORTED else execution
+        if labelled.status == "new":
+            self._found.failing.setdefault((labelled.target, node_of(labelled.case)), []).append(labelled)
         self._summary.add(labelled)
         self._write(labelled)
 

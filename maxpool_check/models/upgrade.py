@@ -18,7 +18,8 @@ from maxpool_check.words import plural
 class OutputDifference:
     """How an output of a model differs between two targets, which is no verdict: other nodes than MaxPool compute it, too.
 
-    ``cells`` of ``size`` values differ, by at most ``largest``; None where that is no number, or the outputs have other shapes.
+    ``cells`` of ``size`` values differ, by at most ``largest``; None where that is no number. ``shapes`` are those of the two
+    outputs where they differ.
     """
 
     model: str
@@ -26,11 +27,14 @@ class OutputDifference:
     cells: int
     size: int
     largest: float | None
+    shapes: tuple[list[int], list[int]] | None = None
 
     def __str__(self) -> str:
         """The difference in words."""
         if not self.cells:
             return f"{self.output}: equal in every bit ({self.size} values)"
+        if self.shapes is not None:
+            return f"{self.output}: the shape differs, {self.shapes[0]} and {self.shapes[1]}"
         if self.largest is None:
             return f"{self.output}: {self.cells} of {self.size} values differ, some of them in being NaN or infinite"
         return f"{self.output}: {self.cells} of {self.size} values differ, by at most {self.largest:.3g}"
@@ -116,12 +120,12 @@ def output_differences(
     for name in sorted(old.keys() & new.keys()):
         a, b = old[name], new[name]
         cells = size = max(a.size, b.size)
-        largest = None
+        largest, shapes = None, (list(a.shape), list(b.shape)) if a.shape != b.shape else None
         if a.shape == b.shape and a.dtype == b.dtype:
             differ = ~same(a, b)
             with np.errstate(all="ignore"):
                 apart = np.abs(a[differ].astype(np.float64) - b[differ].astype(np.float64))
             cells = int(differ.sum())
             largest = float(apart.max(initial=0)) if np.isfinite(apart).all() else None
-        differences.append(OutputDifference(model, name, cells, size, largest))
+        differences.append(OutputDifference(model, name, cells, size, largest, shapes))
     return differences

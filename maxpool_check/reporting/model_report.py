@@ -9,6 +9,7 @@ from functools import cached_property
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach, node_of
 from maxpool_check.models.cases import values_of
+from maxpool_check.models.repair import Repair
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import Upgrade
 from maxpool_check.reporting.blocks import Document
@@ -53,6 +54,7 @@ class ModelLabel(str, Enum):
 
     CONFORMS = "CONFORMS"
     ACCEPTED = "ACCEPTED"
+    REPAIRED = "REPAIRED"
     OUTSIDE_PROFILE = "OUTSIDE PROFILE"
     NOTHING_TESTED = "NOTHING TESTED"
     INCOMPLETE = "INCOMPLETE"
@@ -148,7 +150,8 @@ def state_of(finding: Finding) -> NodeState:
 class ModelReport:
     """The tests of models and how to show them. ``upgrade`` has the decisions where two targets were compared.
 
-    ``inputs`` are the options that gave the models their inputs and shapes. ``checks_profile``: a node outside SONNX's profile is an unexpected result.
+    ``inputs`` are the options that gave the models their inputs and shapes. ``checks_profile``: a node outside SONNX's profile is
+    an unexpected result. ``repair`` is what was done about the nodes that fail, if that was asked for.
     """
 
     models: Sequence[ModelAnalysis]
@@ -157,6 +160,7 @@ class ModelReport:
     upgrade: Upgrade | None = None
     checks_profile: bool = False
     inputs: Sequence[str] = ()
+    repair: Repair | None = None
     width: int = 100
     color: bool = False
     verbose: bool = False
@@ -244,6 +248,8 @@ class ModelReport:
         footer = self.record.footer
         if footer is None or footer.exit_code == ExitCode.INCOMPLETE:
             return ExitCode.INCOMPLETE
+        if self.repair is not None and self.repair.nodes:
+            return ExitCode.AS_EXPECTED if self.repair.is_complete else ExitCode.UNEXPECTED
         if self.outside_profile or any(node.excluded for node in self.nodes):
             return ExitCode.UNEXPECTED
         code = ExitCode(footer.exit_code)
@@ -265,6 +271,8 @@ class ModelReport:
             return ModelLabel.NOTHING_TESTED.value, f"there is no MaxPool in {names}"
         if self.exit_code is ExitCode.NOTHING_COMPARED:
             return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
+        if self.repair is not None and self.repair.nodes and self.repair.is_complete:
+            return ModelLabel.REPAIRED.value, self.repair.sentence
         if self.upgrade is None or any(node.excluded for node in self.nodes):
             return label, sentence
         label, reasons = self.upgrade.decision.value, [self.upgrade.reason]

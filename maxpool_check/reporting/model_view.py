@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from maxpool_check.comparing.gate import Decision
+from maxpool_check.judging.defects import Remedy
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
+from maxpool_check.models.repair import Repair
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
@@ -73,6 +75,7 @@ class _View:
         names = ", ".join(model.model.path.name for model in report.models)
         content = [
             Section("Nodes", [block for model in report.models for block in self._model(model)], "nodes"),
+            *self._repair(),
             *self._wrong(),
             *self._reach(),
             *self._profile(),
@@ -123,6 +126,28 @@ class _View:
                 row.append(decision if self.is_brief or made is None else [*decision, f" {report.reason(name)}"])
             rows.append(row)
         yield Table(["node", "MaxPool", "between", "input", "SONNX", *heads], rows, label=f"Nodes of {of.path.name}")
+
+    def _repair(self) -> Iterator[Block]:
+        """What was done about the nodes that fail, and how that was proved."""
+        made = self.report.repair
+        if made is None:
+            return
+        rows: list[list[Inline]] = []
+        for each in made.nodes:
+            done = f"disable {', '.join(made.optimizers)}" if made.optimizers and not each.why else each.why
+            done = "; ".join(Remedy(rewrite=name).words for name in each.rewrites) or done
+            state = NodeState.WRONG.value if each.why else f"{plural(each.executions, 'execution')} conform"
+            rows.append([Span(_cut(each.name), code=True), ", ".join(each.defects) or "not known", done, state])
+        content: list[Block] = [Table(["node", "defect", "what was done", "proof"], rows, label="Repaired nodes")]
+        if not rows:
+            content = [Paragraph(f"No node fails: {made.path} is a copy of the model.")]
+        if made.optimizers:
+            content.append(blocks.Lines(session_code(made), "The session that it needs"))
+        if made.outputs:
+            outputs = [f"output before and after on {target}: {each}" for target, each in made.outputs]
+            content.append(Bullets(outputs))
+        content += [Bullets(list(made.problems))] if made.problems else []
+        yield Section("Repair", content, "repair")
 
     def _wrong(self) -> Iterator[Block]:
         """What fails, then what special values alone show, then what the user accepts."""
@@ -233,6 +258,12 @@ class _View:
                 yield shlex.join(["maxpool-check", "explain", finding.defect.id])
         if self.is_brief and self.report.run.special and not self.report.exit_code:
             yield "-v shows what special values show in full, and the conditions of SONNX that nodes break"
+
+
+def session_code(made: Repair) -> list[str]:
+    """The lines of Python that make a session with its optimizers disabled."""
+    names = ", ".join(f'"{name}"' for name in made.optimizers)
+    return [f'session = onnxruntime.InferenceSession("{made.path.name}", disabled_optimizers=[{names}])']
 
 
 def _decided(decision: Decision) -> Span:

@@ -7,7 +7,7 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -113,6 +113,11 @@ class TargetName:
         beginning = self.runtime if self.tool is None else f"{TRANSFORM}{self.tool.name}"
         return parse(f"{beginning}=={version}{self.text.removeprefix(beginning)}")
 
+    def disabling(self, optimizers: Sequence[str]) -> "TargetName":
+        """The same runtime, whose sessions disable these optimizers too. Raises :class:`BadTarget` if it cannot."""
+        more = f"disable={','.join(optimizers)}"
+        return parse(f"{self.text}{'&' if '?' in self.text else '?'}{more}") if optimizers else self
+
     def claiming(self, names: Iterable[str]) -> "TargetName":
         """The same kernel, which claims these documents and families too; runtimes claim all. ``ValueError`` if unknown."""
         specs = tuple(document for name in names for document in documents(name))
@@ -140,6 +145,8 @@ def parse(text: str) -> TargetName:
     has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"
     if "sessions" in options and (options["sessions"] != "reused" or not has_sessions):
         raise BadTarget(f"'{text}': sessions=reused is for ONNX Runtime in Python alone, and is the only value")
+    if "disable" in options and not has_sessions:
+        raise BadTarget(f"'{text}': disable=OPTIMIZER,... is for ONNX Runtime in Python alone")
     if options.keys() & {*OPTIONS}:
         _check_machine(text, runtime, options)
     return TargetName(text, runtime, match["version"], match["provider"], options)

@@ -1,7 +1,8 @@
 """A target: what it accepts, how its workers are started, and its session during a run."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from time import monotonic
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
@@ -21,6 +22,8 @@ class TargetSession:
         self.target = target
         self.failure: CannotStart | None = None
         """Why no other worker can be started, if that is so; all later requests fail."""
+        self.rewrite: Callable[[bytes], bytes] | None = None
+        """What is made of each model before it is executed; None: nothing."""
         self._worker: Worker | None = None
         self._profile: TargetProfile | None = None
         self._submitted = 0
@@ -41,6 +44,8 @@ class TargetSession:
         """Queue requests; their numbers."""
         numbers = []
         for request in requests:
+            if self.rewrite is not None:
+                request = replace(request, model=self.rewrite(request.model))
             self._submitted += 1
             numbers.append(self._submitted)
             line = (request.line_and_bytes if self.target.compares else request.line)(self._submitted)

@@ -152,6 +152,8 @@ class Target:
             options["distribution"] = runtime.distribution
             if name.reuses_sessions:
                 options["reuse_sessions"] = True
+            if "disable" in name.options:
+                options["disabled_optimizers"] = name.options["disable"].split(",")
             program, isolated = adapter(self._interpreter, runtime.adapter), self.python != sys.executable
             if self.npm_folder is not None:
                 program, isolated = javascript_adapter(runtime.adapter, self.npm_folder), True

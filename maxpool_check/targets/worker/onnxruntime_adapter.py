@@ -66,7 +66,7 @@ class Runtime(Adapter):
     """One provider of one ONNX Runtime, without fallback to the CPU provider.
 
     Each request has its own session; with the option ``reuse_sessions``, models of the same bytes share one, unless a request is
-    ``fresh``.
+    ``fresh``. ``disabled_optimizers`` are names of optimizers that no session applies.
     """
 
     title = "ONNX Runtime"
@@ -106,6 +106,9 @@ class Runtime(Adapter):
         if options.get("reuse_sessions"):
             self.reused = lru_cache(_MOST_SESSIONS)(self._session)
             related["reuse_sessions"] = "1"
+        self.disabled = options.get("disabled_optimizers") or []
+        if self.disabled:
+            related["disabled_optimizers"] = ",".join(self.disabled)
         self.session_options = {
             "intra_op_num_threads": 1,
             "inter_op_num_threads": 1,
@@ -155,7 +158,8 @@ class Runtime(Adapter):
             options.add_provider_for_devices([self.device], self.provider_options)
             providers = None
         # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
-        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        disabled = {"disabled_optimizers": self.disabled} if self.disabled else {}
+        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0, **disabled)
         session.disable_fallback()
         return session
 
