@@ -123,7 +123,7 @@ def command(
         compared = _compared(old, new, (names[0], names[1]), policy, intersection=intersection, cases=cases)
         # In one record, the base is a target of it.
         before = compared[0].old.name if paths[0] == paths[1] and compared else paths[0]
-        return _show(compared, shown, verbose, f"{paths[1]} --base {before}")
+        return _show(compared, shown, verbose, [str(paths[1]), "--base", str(before)])
     _refuse("is for two records", "intersection")
     if missing := [name for name, values in (("--base", base), ("--head", head)) if not values]:
         raise click.UsageError(f"Missing option '{missing[0]}'; or name two records, OLD.jsonl NEW.jsonl")
@@ -203,21 +203,23 @@ def _run(
             options.echo(f"{words}; --spec all runs all", err=True)
         pairs = [(str(old), str(new)) for old in base for new in head]
         compared = [compare_targets(record, record, pair, policy) for pair in pairs]
-        return _show(compared, shown, verbose, str(shown.output or "RECORD"))
+        return _show(compared, shown, verbose, [str(shown.output or "RECORD")])
 
 
 def _show(
-    comparisons: "Sequence[TargetComparison]", output: "Output", verbose: int, record: str = "", **undecided: Any
+    comparisons: "Sequence[TargetComparison]",
+    output: "Output",
+    verbose: int,
+    record: Sequence[str] = (),
+    **undecided: Any,
 ) -> int:
-    """Print what has changed, write the reports, and return the exit code; ``record`` is what 'gate accept' takes."""
+    """Print what has changed, write the reports, and return the exit code; ``record`` as of the report."""
     from dataclasses import replace
 
     from maxpool_check.reporting.changes import ComparisonReport, workflow_commands
 
-    report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, **undecided)
+    report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, record, **undecided)
     output.publish(FORMATS, report, replace(report, color=False), lambda: workflow_commands(report))
-    if report.exit_code == 1 and not output.quiet:
-        options.echo(f"Next: maxpool-check gate accept {record} -o accepted.yaml --author NAME --reason TEXT", err=True)
     return report.exit_code
 
 

@@ -1,7 +1,7 @@
 """What has changed between two targets: the report of ``gate``, as blocks, as JSON, and for CI systems."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TextIO
@@ -19,14 +19,16 @@ from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite, of_case
 from maxpool_check.reporting.json import target_data, write_object
 from maxpool_check.reporting.provenance import environment
-from maxpool_check.reporting.reruns import run_on
+from maxpool_check.reporting.reruns import can_start, run_on
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import Execution, ExitCode
+from maxpool_check.results.record import Execution, ExitCode, KnownEntry
 from maxpool_check.words import plural, shortened, some
 
 _MOST_NAMES = 10
 _IN_FULL = 6
 """So many groups of changes are shown in full, and all that block; the others take a row each."""
+_ON_A_SCREEN = 2
+"""So many that block are shown with an example on a terminal."""
 _MOST_LINES = 24
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
 
@@ -35,7 +37,7 @@ _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpreta
 class ComparisonReport:
     """Comparisons and how to show them; ``command`` is the word of the command that made them.
 
-    ``problems`` say why there is no comparison, and ``undecided`` is the exit code then.
+    ``record`` are the words that name it for 'gate accept'. ``problems`` say why there is no comparison, and ``undecided`` is the exit code then.
     """
 
     command: str
@@ -43,6 +45,7 @@ class ComparisonReport:
     width: int = 100
     color: bool = False
     verbose: bool = False
+    record: Sequence[str] = ()
     problems: Sequence[str] = ()
     undecided: ExitCode = ExitCode.NOTHING_COMPARED
 
@@ -81,23 +84,39 @@ class ComparisonReport:
         title = shortened("; ".join(map(_name, self.comparisons)) or f"MaxPool {self.command}")
         for most in [None] if self.verbose or form is Form.HTML else [40, 10, 3]:
             parts = [part for each in self.comparisons for part in self._comparison(each, form, most)]
-            yield Document(f"MaxPool {self.command}", title, head, parts)
+            yield Document(f"MaxPool {self.command}", title, head, parts, [*self._following()])
+
+    def _following(self) -> Iterator[str]:
+        """How to accept what blocks, and how to decide for a model."""
+        if self.exit_code is ExitCode.UNEXPECTED and self.record:
+            accept = "-o accepted.yaml --author NAME --reason TEXT"
+            yield f"maxpool-check gate accept {shlex.join(self.record)} {accept}"
+        for each in [worst(self.comparisons)] if self.comparisons else []:
+            sides = {side.name: can_start(side.name) and side.computes and side.graphs for side in (each.old, each.new)}
+            if len(sides) > 1 and all(sides.values()):
+                base, head = sides
+                yield shlex.join(["maxpool-check", "model", "my.onnx", "--base", base, "--head", head])
 
     def _comparison(self, comparison: TargetComparison, form: Form, most: int | None) -> Iterator[Block]:
         """What has changed from one target to another: in numbers, in groups, and with what it was made."""
         which = f" from {_name(comparison)}: {comparison}" if len(self.comparisons) > 1 else ""
         anchor = f"-{slug(_name(comparison))}" if which else ""
-        numbers = list(_numbers(comparison, most))
+        is_brief = form is Form.TEXT and most is not None
+        numbers = list(_numbers(comparison, most, is_brief=is_brief))
         yield Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
         groups = comparison.summary.groups
         if groups and form is Form.HTML:
             kinds = {kind for group in groups for side in group.kinds for kind in side}
             choices = {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
             yield blocks.Filters(choices, "groups of changes")
-        count = len(groups) if most is None else min(most, max(_IN_FULL, sum(group.blocks for group in groups)))
+        blocking = sum(group.blocks for group in groups)
+        count = len(groups) if most is None else min(most, max(_IN_FULL, blocking))
+        count = min(blocking, _ON_A_SCREEN) if is_brief else count
         shown: list[Block] = [_finding(group, comparison, form, most) for group in groups[:count]]
         if groups[count:]:
-            shown += [Paragraph("In short, the other groups of changes:"), table_of(groups[count:])]
+            shown += [Paragraph("In short, the other groups of changes:")] if count else []
+            shown.append(table_of(groups[count:], _IN_FULL if is_brief else 100, comparison.defects, is_brief=is_brief))
+        shown += [Paragraph("-v shows each with an example and its cases", "dim")] if groups and is_brief else []
         changes = shown or [Paragraph("No change that can be observed.")]
         yield Section(f"Changes{which}", changes, f"changes{anchor}", "Changes")
         if form is Form.HTML:
@@ -130,14 +149,15 @@ def group_cause(group: TransitionGroup) -> str:
     return cause(group.change, [defect or ", ".join(kinds) for defect, kinds in sides])
 
 
-def titles(names: Sequence[str | None], comparison: TargetComparison) -> list[str]:
-    """Severity, title and mechanism of the known defects among some ids: they explain a change, and excuse none."""
+def titles(names: Sequence[str | None], comparison: TargetComparison, *, is_brief: bool = False) -> list[str]:
+    """Severity, title and mechanism of the known defects among some ids, and what to do about the last: they excuse nothing."""
     lines = []
     for name in dict.fromkeys(names):
         entry = comparison.defects.get(name or "")
         if entry is not None and entry.title:
             lines.append(f"{entry.id} ({entry.severity}): {entry.title}")
-            lines += [entry.reason] if entry.reason != entry.title else []
+            lines += [f"do: {entry.advice}"] if entry.advice and name == names[-1] else []
+            lines += [entry.reason] if entry.reason != entry.title and not is_brief else []
     return lines
 
 
@@ -179,7 +199,7 @@ def _differing(transition: Transition, labels: tuple[str, str]) -> list[str]:
     return lines or ["other bits, in none of the cells that the records hold"]
 
 
-def _numbers(comparison: TargetComparison, most: int | None) -> Iterator[Block]:
+def _numbers(comparison: TargetComparison, most: int | None, *, is_brief: bool) -> Iterator[Block]:
     """The changes that occur, counted; what is wrong in both; what was not compared."""
     summary, rows = comparison.summary, list[list[Inline]]()
     for change, count in ((change, count) for change, count in summary.counts.items() if count):
@@ -198,28 +218,36 @@ def _numbers(comparison: TargetComparison, most: int | None) -> Iterator[Block]:
     yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
-        yield blocks.Folded(title, [table_of(summary.unchanged, most and _IN_FULL)], is_open=True)
+        table = table_of(summary.unchanged, most and _IN_FULL, comparison.defects, is_brief=is_brief)
+        yield blocks.Folded(title, [table], is_open=True)
     if comparison.left_out:
         title = f"{plural(len(comparison.left_out), 'case')} left out, not the same in both"
         yield blocks.Folded(title, [blocks.Names(comparison.left_out)])
 
 
-def table_of(groups: Sequence[TransitionGroup], most: int | None = 100) -> blocks.Table:
-    """Groups of changes, a row each."""
+def table_of(
+    groups: Sequence[TransitionGroup], most: int | None = 100, known: Mapping[str, KnownEntry] | None = None, *,
+    is_brief: bool = False,
+) -> blocks.Table:  # fmt: skip
+    """Groups of changes, a row each, with what to do about the ``known`` defects; ``is_brief``: instead of the smallest case."""
     rows: list[list[Inline]] = []
     for group in groups[:most]:
         accepted = f", accepted: {group.accepted}" if group.accepted is not None else ""
         case = Span(shortened(group.smallest.execution.case, 160), code=True)
         change, why = shortened(f"{group.change.value}{accepted}", 160), shortened(group_cause(group), 160)
-        rows.append([change, why, str(len(group.sizes)), case])
+        entry = (known or {}).get(group.defects[1] or "")
+        rows.append([change, why, str(len(group.sizes)), entry.advice if entry is not None else "", case])
     more = len(groups) - len(rows)
-    rows += [["", f"and {more} more", "", ""]] if more else []
-    return blocks.Table(["change", "before and after", "cases", "smallest"], rows, frozenset({2}))
+    rows += [["", f"and {more} more", "", "", ""]] if more else []
+    headings = ["change", "before and after", "cases", "do", "smallest"]
+    left_out = {3} if not any(row[3] for row in rows) else {4} if is_brief else set()
+    columns = [column for column in range(5) if column not in left_out]
+    return blocks.Table([headings[i] for i in columns], [[row[i] for i in columns] for row in rows], frozenset({2}))
 
 
 def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Finding:
-    """A group of changes: why, the smallest case with both results, and its cases."""
-    smallest, cases = group.smallest, group.cases
+    """A group of changes: why, the smallest case with both results, and its cases; on a terminal, shortly."""
+    smallest, cases, is_brief = group.smallest, group.cases, form is Form.TEXT and most is not None
     # What is executed now, and wrong, is no improvement.
     is_better = group.change in IMPROVEMENTS and not (group.change is Change.ADDED and group.kinds[1])
     state = "blocks" if group.blocks else "accepted" if group.accepted else "better" if is_better else "to review"
@@ -228,7 +256,7 @@ def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, m
     kinds = " ".join(dict.fromkeys(kind for side in group.kinds for kind in side))
     data = {"target": comparison.new.name, "change": group.change.value, "kinds": kinds}
     parts: list[Block] = [Paragraph(f"accepted: {group.accepted}")] if group.accepted is not None else []
-    parts += map(Paragraph, titles(group.defects, comparison))
+    parts += map(Paragraph, titles(group.defects, comparison, is_brief=is_brief))
     execution = smallest.execution
     about: Inline = [
         Span(shortened(execution.case), code=True),
@@ -237,13 +265,19 @@ def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, m
     old, new = comparison.labels
     sides = {f"{old}, {comparison.old.name}": smallest.old, f"{new}, {comparison.new.name}": smallest.new}
     described = next((each for each in (smallest.new, smallest.old) if each and each.input), None)
-    parts += [Paragraph(about), *(side(label, each, settings=each is described) for label, each in sides.items())]
+    parts.append(Paragraph(about))
+    if is_brief:
+        results = zip(comparison.labels, (smallest.old, smallest.new), strict=True)
+        parts.append(Paragraph("; ".join(f"{label} {result_of(each)}" for label, each in results)))
+        parts += [Paragraph(first) for first in [ExecutionView(described or execution).first] if first]
+    else:
+        parts += [side(label, each, settings=each is described) for label, each in sides.items()]
     if differing := _differing(smallest, comparison.labels):
         parts.append(blocks.Lines(differing, "Cells that differ"))
     if form in (Form.TEXT, Form.HTML):
         words = run_on(execution, [comparison.old.name, comparison.new.name])
         parts.append(blocks.Command(shlex.join(words), "run the example on both targets"))
-    if len(cases) > 1:
+    if len(cases) > 1 and not is_brief:
         listed = blocks.Names(cases) if most is None else blocks.Lines(some(cases, _MOST_NAMES), "Cases")
         parts.append(blocks.Folded(f"All {len(cases)} cases", [listed], "cases", is_open=group.blocks))
     title = [group.change.value, f": {shortened(group_cause(group))}"]

@@ -46,7 +46,7 @@ def gated(corpus):
 
 
 def last(done):
-    return done.out.rstrip().splitlines()[-1]
+    return [line for line in done.out.splitlines() if line and not line.startswith("Next: ")][-1]
 
 
 def compared(cli, record, *arguments):
@@ -95,7 +95,9 @@ def test_two_targets_are_run_side_by_side(cli, gated):
     assert "**BLOCK** 2 regressed of 12 executions" in texts["github"]
     # The record holds both, and compares the same. Outside of a workflow, nothing is annotated.
     again = compared(cli, record).check(1)
-    assert again.out == "".join(f"{line}\n" for line in done.out.splitlines() if line not in annotations)
+    lines = [line for line in done.out.splitlines() if line not in annotations]
+    assert again.out.splitlines()[:-1] == lines[:-1]
+    assert (again.out + lines[-1]).count("Next: maxpool-check gate accept ") == 2
 
 
 def test_records_of_other_versions_of_the_tool_are_named_and_change_no_exit_code(cli, gated, tmp_path):
@@ -177,7 +179,7 @@ def test_nothing_but_what_was_accepted_is(cli, gated, tmp_path, changed, message
     accepted.write_text(yaml.safe_dump({"accepted": [{**entry, **changed} for entry in entries]}))
     done = compared(cli, gated[1], "--accept", accepted).check(1, message or None)
     assert last(done) == "BLOCK  2 regressed of 12 executions"
-    assert message or "accepted" not in done.out
+    assert message or "accepted" not in done.out.partition("Next: ")[0]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path
     cli("run", *files, "-t", "onnxruntime", "-q", "-o", record)
 
     def documents(*arguments):
-        done = cli("gate", *arguments, "--report", "json")
+        done = cli("gate", *arguments, "--report", "json", *reports_in(tmp_path, "text"))
         (comparison,) = done.json["comparisons"]
         assert comparison["decision"] == "SAFE"
         return {each["case"].partition(":")[0] for each in comparison["transitions"]}, done.err
@@ -226,6 +228,8 @@ def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path
     claimed, notice = documents(*sides)
     assert claimed == {"edge/ties"}
     assert "--spec all" in notice
+    model = "Next: maxpool-check model my.onnx --base onnxruntime --head 'onnxruntime?sessions=reused'\n"
+    assert (tmp_path / "text").read_text().endswith(model)
     assert documents(*sides, "--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
     assert documents(*sides, "--spec", "sonnx")[0] == {"edge/nan-sonnx"}
     assert documents(record, record, "--spec", "sonnx")[0] == {"edge/nan-sonnx"}
@@ -236,7 +240,7 @@ def test_a_wrong_result_that_was_not_executed_before_is_no_improvement(cli, corp
     run = ("run", corpus, "-t", SEED, "-q", "--known", "none", "-k", "ordinary")
     cli(*run, "-o", old)
     cli(*run, "-k", "neg-inf", "-o", new)
-    done = cli("gate", old, new)
+    done = cli("gate", old, new, "-v")
     assert "TO REVIEW  added: indices-sentinel, y-lowest-for-neg-inf" in done.out
     assert "BETTER" not in done.out
 
