@@ -16,6 +16,7 @@ from maxpool_check.corpus.random_tensors import stream
 from maxpool_check.corpus.tensors import recipe
 from tests.generating.space import BESIDE_GEOMETRY, space, values
 
+TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text())
 NAMES = ("onnx-22", "sonnx", "openvino-14", "ort-nhwc-11", "ngraph-0", "xmos-maxpool2d")
 
 # What precedes a bin in an id, by factor.
@@ -103,26 +104,6 @@ def input_with(dtype, values_bin, shape, layout, seed):
     raise AssertionError(f"no {dtype} tensor of shape {shape} with values {values_bin} in 1000 draws")
 
 
-# For each bin of values: the form of the input, its value or kind of random values, and others in single cells.
-FORMS = {
-    "distinct": ("random", "distinct", ()),
-    "ties": ("random", "ties", ()),
-    "constant": ("fill", 3, ()),
-    "fraction": ("random", "normal", ()),
-    "wide": ("random", "normal", ()),
-    "negative": ("fill", -9, (-1, -8, -2, -7)),
-    "extremes": ("fill", "lowest", ("highest",)),
-    "lowest": ("fill", "lowest", ()),
-    "neg-inf": ("fill", -math.inf, (-1, 2, -3)),
-    "all-neg-inf": ("fill", -math.inf, ()),
-    "inf": ("random", "normal", (math.inf,)),
-    "zeros": ("fill", 0.0, (-0.0,)),
-    "subnormal": ("fill", "smallest_subnormal", (0.0,)),
-    "nan": ("random", "normal", (math.nan,)),
-    "nan-planes": ("fill", math.nan, (-1, 2)),
-}
-
-
 def form_of(values_bin, shape, layout, seed):
     """The fields of an input for a bin of values; ``shape`` is N x C x D1 x ... x Dn."""
     # Every dtype has 128 consecutive integers without its extremes.
@@ -130,7 +111,7 @@ def form_of(values_bin, shape, layout, seed):
         # Each plane for itself: together they have more cells than a small dtype has numbers.
         order = np.argsort(stream(seed, math.prod(shape)).reshape(*shape[:2], -1), axis=-1, kind="stable")
         return {"data": layout.from_core(order.reshape(shape)).tolist()}
-    form, value, others = FORMS[values_bin]
+    form, value, others = TABLES["forms"][values_bin]
     fields = {"shape": list(layout.arranged(shape))}
     fields[form] = {"seed": seed, "values": value} if form == "random" else value
     # The first plane stays NaN as a whole.

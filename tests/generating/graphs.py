@@ -20,17 +20,8 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from tests.generating.documents import flow, head, input_with
+from tests.generating.documents import TABLES, flow, head, input_with
 from tests.generating.space import has
-
-POOL = {"op": "MaxPool"}
-PADS = [0, 0, 1, 0, 0, 0, 0, 1]
-FIRST, LAST = {"op": "Transpose", "perm": [0, 3, 1, 2]}, {"op": "Transpose", "perm": [0, 2, 3, 1]}
-QUANTIZE = {"op": "QuantizeLinear", "y_scale": 0.5, "y_zero_point": 100}
-DEQUANTIZE = {"op": "DequantizeLinear", "x_scale": 0.5}
-NEGATIVE = {"op": "DequantizeLinear", "x_scale": -0.5, "x_zero_point": {"dtype": "$dtype", "data": 101}}
-SLICE = {"op": "Slice", "starts": [1], "ends": [5], "axes": [2]}
-CONV = {"op": "Conv", "weights": "depthwise", "kernel_shape": [1, 1]}
 
 
 class Template(NamedTuple):
@@ -42,73 +33,13 @@ class Template(NamedTuple):
     outputs: tuple[str, ...] = ("Y", "Indices")
 
 
-# The graphs, by the name that ids of generated cases have.
 TEMPLATES = {
-    "pad-zero": Template([{"op": "Pad", "pads": PADS, "constant_value": 0}, POOL]),
-    "pad-number": Template([{"op": "Pad", "pads": PADS, "constant_value": 3}, POOL]),
-    "pad-neg-inf": Template([{"op": "Pad", "pads": PADS, "constant_value": -np.inf}, POOL]),
-    "pad-edge": Template([{"op": "Pad", "mode": "edge", "pads": PADS}, POOL]),
-    "pad-reflect": Template([{"op": "Pad", "mode": "reflect", "pads": PADS}, POOL]),
-    "pad-wrap": Template([{"op": "Pad", "mode": "wrap", "pads": PADS}, POOL]),
-    "pad-behind": Template([POOL, {"op": "Pad", "pads": PADS, "constant_value": 3}]),
-    "pad-inside-if": Template(
-        {"nodes": [{"op": "Pad", "pads": PADS, "constant_value": 0}, POOL], "inside": "If", "shape": "dynamic"}
-    ),
-    "pad-as-constant": Template([{"op": "Pad", "pads": PADS, "constant_value": 0, "as": "constant"}, POOL]),
-    "transpose-around": Template([FIRST, POOL, LAST], (1, 5, 6, 2)),
-    "transpose-of-planes": Template([{"op": "Transpose", "perm": [0, 1, 3, 2]}, POOL]),
-    "relu-before": Template([{"op": "Relu"}, POOL]),
-    "relu-behind-twice": Template([{**POOL, "consumers": 2}, {"op": "Relu"}]),
-    "leaky-relu-before": Template([{"op": "LeakyRelu", "alpha": -0.5}, POOL]),
-    "leaky-relu-behind": Template([POOL, {"op": "LeakyRelu", "alpha": 0.5}]),
-    "clip-before": Template([{"op": "Clip", "min": 1, "max": 9}, POOL]),
-    "clip-behind": Template([POOL, {"op": "Clip", "min": 1, "max": 9}]),
-    "neg-around": Template([{"op": "Neg"}, POOL, {"op": "Neg"}]),
-    "abs-before": Template([{"op": "Abs"}, POOL]),
-    "cast-around": Template([{"op": "Cast", "to": "float64"}, POOL, {"op": "Cast", "to": "float32"}]),
-    "cast-before": Template([{"op": "Cast", "to": "float32"}, POOL]),
-    "quantize-behind": Template([POOL, QUANTIZE]),
-    "dequantize-before": Template([NEGATIVE, POOL]),
-    "quantized-around": Template(
-        [DEQUANTIZE, POOL, {**QUANTIZE, "y_zero_point": {"dtype": "$dtype", "data": 3}, "as": "constant"}]
-    ),
-    "reshape-around": Template([{"op": "Reshape", "shape": [1, 1, 10, 6]}, POOL, {"op": "Reshape", "shape": [-1]}]),
-    "flatten-behind": Template({"nodes": [POOL, {"op": "Flatten"}], "shape": ["N", 2, 5, 6]}),
-    "unsqueeze-before": Template(
-        [{"op": "Unsqueeze", "axes": [0]}, POOL, {"op": "Squeeze", "axes": [0], "as": "constant"}], (2, 5, 6)
-    ),
-    "slice-before": Template([{**SLICE, "as": "input"}, POOL], (1, 2, 6, 6)),
-    "concat-before": Template([{"op": "Concat", "axis": 2, "inputs": [[[[[1, 9, 2, 3]]]]]}, POOL], (1, 1, 4, 4)),
-    "split-before": Template([{"op": "Split", "axis": 1, "split": [1, 1], "output": 1}, POOL]),
-    "conv-before": Template([CONV, POOL], (1, 8, 3, 4)),
-    "conv-around": Template([CONV, POOL, CONV], (1, 16, 3, 4)),
-    "two-pools": Template([{"op": "MaxPool", "kernel_shape": [2, 2], "strides": [1, 2]}, POOL], (1, 2, 6, 9)),
-    "global-behind": Template([POOL, {"op": "GlobalMaxPool"}]),
-    "unpool-behind": Template([POOL, {"op": "MaxUnpool", "kernel_shape": [2, 2], "strides": [2, 2]}]),
-    "identity-in-loop": Template({"nodes": [{"op": "Identity"}, POOL], "inside": "Loop"}),
-    "neg-in-function": Template({"nodes": [{"op": "Neg"}, POOL], "inside": "function"}),
-    "initializer": Template([POOL, {"op": "Identity"}], is_initializer=True),
-    "indices-alone": Template([{"op": "Dropout"}, POOL], outputs=("Indices",)),
+    name: Template(**{key: tuple(value) if key in ("shape", "outputs") else value for key, value in fields.items()})
+    for name, fields in TABLES["templates"].items()
 }
-# The bins beside which others are tried.
-GEOMETRIES = {
-    "dilated": {"kernel_shape": [2, 2], "dilations": [2, 1]},
-    "same": {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
-    "ceil": {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
-    "padded": {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 0, 0, 1]},
-    "column-major": {"kernel_shape": [2, 2], "storage_order": 1},
-    "strided": {"kernel_shape": [2, 3], "strides": [2, 1]},
-    "plain": {"kernel_shape": [2, 2]},
-}
-
-FACTORS = {
-    "template": tuple(TEMPLATES),
-    "dtype": ("float16", "bfloat16", "float32", "float64", "int8", "uint8"),
-    "values": ("distinct", "ties", "fraction", "negative", "neg-inf"),
-    "geometry": tuple(GEOMETRIES),
-    # In which MaxPool or a neighbour has a new version.
-    "opset": ("8", "10", "11", "12", "13", "16", "18", "20", "21", "22", "23", "26"),
-}
+GEOMETRIES, BESIDE = TABLES["geometries"], TABLES["beside"]
+FACTORS = {"template": tuple(TEMPLATES), "dtype": (), "values": (), "geometry": tuple(GEOMETRIES), "opset": ()}
+FACTORS |= {name: tuple(bins) for name, bins in TABLES["factors"].items()}
 
 NAMES = list(FACTORS)
 PAIRS = list(combinations(range(len(NAMES)), 2))
@@ -164,12 +95,6 @@ def with_dtype(value, dtype):
     if isinstance(value, list):
         return [with_dtype(inner, dtype) for inner in value]
     return dtype if value == "$dtype" else value
-
-
-BESIDE = {
-    "template": ("relu-before", "initializer"), "values": ("distinct",), "geometry": ("plain", "strided"),
-    "opset": ("22", "13", "26"), "dtype": ("float32",),
-}  # fmt: skip
 
 
 @cache
