@@ -296,36 +296,7 @@ def replying(reply, **ready):
     return f"{misbehaving('replies')} {shlex.quote(json.dumps(reply))} {shlex.quote(fields)}"
 
 
-SMALL = """\
-cases:
-  - id: ordinary
-    title: Nothing special
-    input: {dtype: float32, shape: [1, 2, 3, 4], arange: {}}
-    attributes: {kernel_shape: [2, 2]}
-  - id: padded
-    title: Negative values beside padding
-    input: {dtype: float32, shape: [1, 1, 2, 3], arange: {start: -9}}
-    attributes: {kernel_shape: [2, 2], pads: [1, 1, 0, 0]}
-  - id: neg-inf
-    title: A window of -inf
-    tags: [neg-inf]
-    input: {dtype: float32, shape: [1, 2, 2, 2], fill: -.inf}
-    attributes: {kernel_shape: [2, 2]}
-  - id: stride-0
-    title: A stride of 0
-    input: {dtype: float32, shape: [1, 1, 2, 2], fill: 0}
-    attributes: {kernel_shape: [2, 2], strides: [0, 1]}
-    expect: {refuse: invalid-attribute}
-  - id: one-column
-    title: A plane of one column
-    input: {dtype: float32, shape: [1, 1, 3, 1], arange: {}}
-    attributes: {kernel_shape: [2, 1]}
-  - id: empty
-    title: A window that misses X
-    input: {dtype: float32, shape: [1, 1, 1], fill: 5}
-    attributes: {kernel_shape: [2], dilations: [2], pads: [1, 1]}
-    expect: {undefined: empty-window}
-"""
+SMALL = (ROOT / "tests/data/small.yaml").read_text()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, KERNELS, shipped
+from tests.conftest import CASES, KERNELS, ROOT, shipped
 
 RIGHT = f"python:{KERNELS}:right"
 KNOWN = "known:\n  - {{id: e, when: onnxruntime, cases: ['small:{}'], kinds: [shape], reason: r}}\n"
@@ -169,44 +169,26 @@ def test_a_lock_covers_what_is_expected_and_claimed_of_a_case(cli, small, locked
     assert ("1 case changed" in done.err) == is_refused
 
 
-GRAPHS = """\
-spec: onnx-22
-cases:
-  - id: pad-zero
-    title: Padding with 0 is a number
-    opset: 18
-    input: {dtype: float32, data: [[[[-1, -2, -3], [-4, -5, -6], [-7, -8, -9]]]]}
-    graph:
-      - {op: Pad, mode: constant, pads: [0, 0, 1, 1, 0, 0, 1, 1], constant_value: 0}
-      - {op: MaxPool}
-    attributes: {kernel_shape: [2, 2], strides: [2, 2]}
-  - id: clipped
-    title: A bound of -inf is no bound
-    input: {dtype: float32, data: [[[1, 5]]]}
-    graph: [{op: MaxPool}, {op: Clip, min: -.inf, max: 2}, {op: Squeeze}]
-    attributes: {kernel_shape: [1]}
-"""
+GRAPHS = ROOT / "tests/data/graphs.yaml"
 
 
-def test_graphs_are_listed_and_explained(cli, tmp_path):
-    graphs = tmp_path / "graphs.yaml"
-    graphs.write_text(GRAPHS)
-    listed = cli("cases", "list", graphs).out.splitlines()
+def test_graphs_are_listed_and_explained(cli):
+    listed = cli("cases", "list", GRAPHS).out.splitlines()
     assert "float32[1, 1, 3, 3] Pad > MaxPool  " in listed[0]
     assert "onnx-12" in listed[0]
-    first, second = cli("cases", "list", graphs, "--json").json["cases"]
+    first, second = cli("cases", "list", GRAPHS, "--json").json["cases"]
     assert (first["opset"], [node["op"] for node in first["graph"]["nodes"]]) == (18, ["Pad", "MaxPool"])
     # JSON has no infinities.
     assert second["graph"]["nodes"][1] == {"op": "Clip", "min": "-inf", "max": 2}
-    cli("explain", f"{graphs}:clipped").check(0, "  Squeeze", "the output of the graph float32[2]\n     1.0   2.0\n")
-    document = cli("explain", f"{graphs}:clipped", "--json").json
+    cli("explain", f"{GRAPHS}:clipped").check(0, "  Squeeze", "the output of the graph float32[2]\n     1.0   2.0\n")
+    document = cli("explain", f"{GRAPHS}:clipped", "--json").json
     assert (document["opset"], document["entering"]["shape"]) == (22, [1, 1, 2])
     assert document["output"] == {"dtype": "float32", "shape": [2], "values": ["1.0", "2.0"]}
     json.dumps(document, allow_nan=False)
-    at = cli("explain", f"{graphs}:pad-zero", "--at", "0,0,1,1").check(0, "Y is -5.0, from X[0, 0, 2, 2], index 12")
+    at = cli("explain", f"{GRAPHS}:pad-zero", "--at", "0,0,1,1").check(0, "Y is -5.0, from X[0, 0, 2, 2], index 12")
     at.check(0, "Graph in operator set 18:", "constant_value=0) -> float32[1, 1, 5, 5]")
-    cli("explain", f"{graphs}:pad-zero").check(0, "The tensor that enters MaxPool: float32[1, 1, 5, 5]")
-    cli("explain", f"{graphs}:pad-zero", "-t", "onnxruntime").check(0, "y-only-optimization-off: conforms")
+    cli("explain", f"{GRAPHS}:pad-zero").check(0, "The tensor that enters MaxPool: float32[1, 1, 5, 5]")
+    cli("explain", f"{GRAPHS}:pad-zero", "-t", "onnxruntime").check(0, "y-only-optimization-off: conforms")
 
 
 NAN = "{dtype: float32, data: [[[.nan, 2]]]}"

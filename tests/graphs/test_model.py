@@ -12,6 +12,7 @@ from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES
+from tests.conftest import ROOT
 
 
 def test_the_newest_operator_set_is_that_of_onnx():
@@ -28,46 +29,8 @@ def test_lists_that_onnx_cannot_type():
         assert (attribute.type, [*attribute.ints, *attribute.floats]) == expected
 
 
-CORPUS = """
-spec: onnx-22
-defaults:
-  input: {dtype: float32, shape: [2, 3, 5, 4], random: {seed: 1, values: distinct}}
-  attributes: {kernel_shape: [2, 3], strides: [2, 1]}
-cases:
-  - {id: initializer, input: {as: initializer}}
-  - {id: dynamic, graph: {nodes: [{op: Relu}, {op: MaxPool}], shape: dynamic}}
-  - {id: named, graph: {nodes: [{op: MaxPool}, {op: Neg}], shape: [N, 3, H, 4]}}
-  - {id: if, graph: {nodes: [{op: Neg}, {op: MaxPool}, {op: Relu}], inside: If}}
-  - {id: loop, graph: {nodes: [{op: Neg}, {op: MaxPool}, {op: Relu}], inside: Loop}}
-  - {id: function, graph: {nodes: [{op: Pad, pads: [0, 0, 1, 0, 0, 0, 1, 0]}, {op: MaxPool}], inside: function}}
-  - {id: constant, graph: [{op: Pad, pads: [0, 0, 1, 0, 0, 0, 1, 0], constant_value: 7, as: constant}, {op: MaxPool}]}
-  - {id: input, graph: [{op: Pad, pads: [0, 0, 1, 0, 0, 0, 1, 0], constant_value: 7, as: input}, {op: MaxPool}]}
-  - {id: consumers, graph: [{op: Neg, consumers: 2}, {op: MaxPool, consumers: 2}, {op: Abs}]}
-  - {id: numbers, outputs: [Indices], graph: [{op: Neg}, {op: MaxPool}]}
-  - {id: unpool, graph: [{op: MaxPool}, {op: MaxUnpool, kernel_shape: [2, 2], strides: [2, 2]}],
-     input: {shape: [1, 2, 4, 4]}, attributes: {kernel_shape: [2, 2], strides: [2, 2]}}
-  - {id: twice, graph: [{op: MaxPool, kernel_shape: [2, 2]}, {op: MaxPool}, {op: MaxPool, kernel_shape: [1, 2]}]}
-  - {id: part, graph: [{op: MaxPool}, {op: Split, axis: 1, split: [1, 2], output: 1}, {op: Flatten}]}
-  - {id: joined, graph: [{op: MaxPool}, {op: Pad, pads: [0, 0, 0, 1, 0, 0, 0, 1], constant_value: 3}, {op: Neg}]}
-  - {id: quantized, graph: [{op: QuantizeLinear, y_scale: 0.5, y_zero_point: {dtype: int8, data: 3}}, {op: MaxPool},
-                            {op: DequantizeLinear, x_scale: -0.25, x_zero_point: {dtype: int8, data: 0}}]}
-  - {id: global, graph: [{op: MaxPool}, {op: GlobalMaxPool}]}
-"""
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory):
-    path = tmp_path_factory.mktemp("cases") / "graphs.yaml"
-    path.write_text(CORPUS)
-    return {case.name: case for case in collect([path]).cases}
-
-
-GRAPHS = [line.split("{id: ")[1].partition(",")[0].rstrip("}") for line in CORPUS.splitlines() if "{id: " in line]
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_a_real_runtime_gives_what_the_reference_computes_and_one_wrong_cell_is_noticed(cases, name):
-    case = cases[name]
+@pytest.mark.parametrize("case", collect([ROOT / "tests/data/contexts.yaml"]).cases, ids=lambda case: case.name)
+def test_a_real_runtime_gives_what_the_reference_computes_and_one_wrong_cell_is_noticed(case):
     oracle, made = case.oracle(), build(case.graph, case.outputs)
     loaded = onnx.load_from_string(made.model)
     onnx.checker.check_model(loaded, full_check=True)

@@ -15,7 +15,7 @@ from maxpool_check.specifications import SPECIFICATIONS, documents
 from maxpool_check.specifications.roles import NotExpressible, Role, attributes_for, integers
 from maxpool_check.specifications.sonnx import SONNX
 from maxpool_check.specifications.specification import Specification
-from tests.conftest import KERNELS
+from tests.conftest import KERNELS, ROOT
 
 KERNEL = f"python:{KERNELS}:right"
 
@@ -48,21 +48,7 @@ TOSA = Tosa(
     layout=Layout.CHANNELS_LAST,
 )
 
-CASES = """\
-spec: tosa-1
-cases:
-  - id: top-and-left
-    title: Padded at the top and at the left
-    tags: [documents]
-    input: {dtype: float32, shape: [1, 3, 3, 2], arange: {}}
-    attributes: {kernel: [2, 2], stride: [2, 2], pad: [1, 0, 1, 0]}
-    expect: {Y: [[[[0, 1], [4, 5]], [[12, 13], [16, 17]]]]}
-  - id: remainder
-    title: A remainder is refused
-    input: {dtype: int8, shape: [1, 4, 3, 1], fill: 1}
-    attributes: {kernel: [2, 2], stride: [2, 2]}
-    expect: {refuse: invalid-attribute}
-"""
+CASES = ROOT / "tests/data/tosa.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -70,18 +56,11 @@ def document(monkeypatch):
     monkeypatch.setitem(SPECIFICATIONS, "tosa-1", TOSA)
 
 
-def test_cases_are_checked_executed_and_explained(cli, tmp_path):
-    (tmp_path / "tosa.yaml").write_text(CASES)
-    lint, run, explained = (
-        cli(*words, tmp_path) for words in (("cases", "lint"), ("run", "-t", KERNEL), ("explain", "documents", "-p"))
-    )
-    assert (lint.code, lint.out.partition(",")[0]) == (0, "2 cases in 1 file")
-    assert (run.code, explained.code) == (0, 0)
-    # The last line may be wrapped to the terminal.
-    assert " ".join(run.out.split()).endswith(
-        "CONFORMS 0 unexpected; 1 of 1 compared execution conforms, 1 not expressible (2 executions of 2 cases)"
-    )
-    assert "TOSA max_pool2d  " in explained.out
+def test_cases_are_checked_executed_and_explained(cli):
+    cli("cases", "lint", CASES).check(0, "2 cases in 1 file")
+    counted = "CONFORMS 0 unexpected; 1 of 1 compared execution conforms, 1 not expressible (2 executions of 2 cases)"
+    cli("run", "-t", KERNEL, CASES).check(0, counted)
+    cli("explain", "documents", "-p", CASES).check(0, "TOSA max_pool2d  ")
 
 
 def test_fuzz_finds_and_shrinks(cli, tmp_path):
