@@ -6,6 +6,8 @@ import gc
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -104,40 +106,36 @@ class CaseFiles:
         return cases
 
 
-def defects_of(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions]:
+def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
     """The defects of a corpus, by default the one here or the one that comes with the tool, and the versions that show them.
 
-    ``word``: those of the files whose ids have it. Raises :class:`Mistakes`.
+    Raises :class:`Mistakes`.
     """
     root = collection.root_of(path or collection.default_path())
     with mistakes("nothing is shown"):
-        files = [file for file in collection.defect_files(root) if not word or word in ids_in(file)]
-        return read_all_defects(files), read_versions(root)
+        return read_all_defects(collection.defect_files(root)), read_versions(root)
 
 
-def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions]:
+def all_defects(path: Path | None) -> tuple[list[Defect], DefectVersions]:
     """As :func:`defects_of`, and without a path, the defects that come with the tool beside those here."""
-    defects, versions = defects_of(path, word)
+    defects, versions = defects_of(path)
     if path is None and not is_shipped(collection.default_path()):
-        shipped, of_shipped = defects_of(Path(CORPUS), word)
+        shipped, of_shipped = defects_of(Path(CORPUS))
         own = {each.id for each in defects}
         defects += [each for each in shipped if each.id not in own]
         versions = versions.merged_with(of_shipped)
     return defects, versions
 
 
-def defect_named(word: str, path: Path | None) -> tuple[Defect | None, DefectVersions]:
-    """The defect of this id, if there is one, and the versions of all. Raises :class:`Mistakes`."""
-    defects, versions = all_defects(path, word)
-    return next((each for each in defects if each.id == word), None), versions
-
-
-def defect_ids(path: Path | None) -> list[str]:
-    """The ids of :func:`all_defects`, read quickly."""
+def defect_named(word: str, path: Path | None) -> tuple[Defect | None, DefectVersions, list[str]]:
+    """The one of :func:`all_defects` with this id, if there is one, the versions, and the ids of all; no other file is read."""
     places = [path or collection.default_path(), *([Path(CORPUS)] if path is None else [])]
-    return [
-        name for place in places for file in collection.defect_files(collection.root_of(place)) for name in ids_in(file)
-    ]
+    roots = list(dict.fromkeys(map(collection.root_of, places)))
+    ids = {file: ids_in(file) for root in roots for file in collection.defect_files(root)}
+    with mistakes("nothing is shown"):
+        found = [each for file, names in ids.items() if word in names for each in read_all_defects([file])]
+        versions = reduce(DefectVersions.merged_with, map(read_versions, roots))
+    return next((each for each in found if each.id == word), None), versions, [*chain.from_iterable(ids.values())]
 
 
 def _lock(path: Path) -> CorpusLock:

@@ -112,7 +112,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "document": document.name, "title": document.title, "policies": document.policies.names(),
             "clauses": [clause.id for clause in clauses_of(document.name)],
         }  # fmt: skip
-    defect, versions = case_files.defect_named(word, path)
+    defect, versions, ids = case_files.defect_named(word, path)
     if defect is not None:
         return defects.explained(defect, versions), defects.data(defect, versions)
     if rows := terms.in_pages(word):
@@ -120,7 +120,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "word": word,
             "meanings": [{"page": page, "text": text} for page, text in rows],
         }
-    names = [*(kind.value for kind in DivergenceKind), *case_files.defect_ids(path), *SPECIFICATIONS, *clauses()]
+    names = [*(kind.value for kind in DivergenceKind), *ids, *SPECIFICATIONS, *clauses()]
     raise click.UsageError(
         f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "
         "'maxpool-check explain' lists the kinds, 'maxpool-check docs verdicts' has verdicts, severities and decisions"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from maxpool_check.commands import bisect, options
 
@@ -52,7 +53,8 @@ def command(
     from maxpool_check.running.pool import PoolLost
     from maxpool_check.running.run import TargetRecorders, run
 
-    if not any(map(options.is_set, ("paths", "target", "versions", "selected", "spec"))):
+    source = click.get_current_context().get_parameter_source
+    if {source(name) for name in ("paths", "target", "versions", "selected", "spec")} == {ParameterSource.DEFAULT}:
         raise click.UsageError("name the runtime with -t, the releases with --versions A..B, or the cases as PATH")
     bisect.check_unversioned(target)
     files, output = CaseFiles(paths, selected, spec, locked=True), Output(reports, quiet=options.setting("quiet"))

@@ -237,11 +237,6 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def is_set(name: str) -> bool:
-    """Whether a parameter stands on the command line, in the configuration or in a variable."""
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-
-
 def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> None:
     # Set for this process and those that it starts, since environments are made wherever a target is started.
     if value and not ctx.resilient_parsing:

@@ -132,9 +132,9 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
     if ":" in name:
         is_model = model_cases.is_model(Path(name.rpartition(":")[0]))
         return None if is_model else case_files.find(name, path), None, DefectVersions()
-    defect, versions = case_files.defect_named(name, path)
+    defect, versions, ids = case_files.defect_named(name, path)
     if defect is None:
-        hint = nearest(name, case_files.defect_ids(path))
+        hint = nearest(name, ids)
         raise click.UsageError(f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{hint}")
     return case_files.find(defect.example or _first_case(defect), path), defect, versions
 
@@ -159,11 +159,7 @@ def _subject(
         candidates = model_cases.candidates(analysis, node, session)
     target = session.profile.description
     # Another defect may show the same kinds there.
-    is_gone = (
-        defect is not None
-        and target.version in versions.tested(defect)
-        and versions.fixed_in(defect) != versions.fixed_in(defect, target.version)
-    )
+    is_gone = defect is not None and target.version in versions.repaired(defect)
     for candidate in candidates:
         executing.validate_against_reference([candidate])
         variants = _variants(candidate, name, defect)

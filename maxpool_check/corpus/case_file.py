@@ -61,12 +61,6 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
     return cases
 
 
-def prefix_of(path: Path, root: Path) -> str:
-    """What the ids of the cases of a file begin with, before the colon."""
-    # Links are not resolved: a link inside the corpus keeps its name.
-    return Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-
-
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
@@ -74,7 +68,8 @@ class _Reader:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._most_cells = path.parent, root, most_cells
-        self._prefix = prefix_of(path, root)
+        # Links are not resolved: a link inside the corpus keeps its name.
+        self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
         self._specification = spec
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}

@@ -180,7 +180,7 @@ def ids_in(file: Path) -> list[str]:
 def ids_of(path: Path) -> dict[Path, tuple[str, list[str]]]:
     """The files of a path, each with what its ids begin with, and how they go on; those of a matrix have variables."""
     path, root = located(path), root_of(path)
-    return {file: (case_file.prefix_of(file, root), ids_in(file)) for file in _files(path)}
+    return {file: (Path(os.path.relpath(file, root)).with_suffix("").as_posix(), ids_in(file)) for file in _files(path)}
 
 
 def _existing(name: Path, problems: list[Problem]) -> Path | None:

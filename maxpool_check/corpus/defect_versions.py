@@ -63,11 +63,15 @@ class DefectVersions:
         showing = self.showing(defect)
         return showing[-1] if showing and not self.is_live(defect) else None
 
-    def fixed_in(self, defect: Defect, than: str = "") -> str | None:
-        """The first tested version after the last one that shows it; None if it is live, was not tested, or not newer ``than``."""
+    def repaired(self, defect: Defect) -> list[str]:
+        """The tested versions after the last one that shows it."""
         tested, showing = self.tested(defect), self.showing(defect)
-        later = tested[tested.index(showing[-1]) + 1 :] if showing else []
-        return later[0] if later and (not than or _order(than) < _order(later[0])) else None
+        return tested[tested.index(showing[-1]) + 1 :] if showing else []
+
+    def fixed_in(self, defect: Defect, than: str = "") -> str | None:
+        """The first of :meth:`repaired`, if it is newer ``than`` a version; None if it is live, or was not tested."""
+        first = next(iter(self.repaired(defect)), None)
+        return first if first is None or not than or _order(than) < _order(first) else None
 
     def is_live(self, defect: Defect) -> bool:
         """Whether the newest version that was tested shows it."""

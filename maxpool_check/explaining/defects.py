@@ -42,17 +42,15 @@ def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Bloc
 
 def _sort(defect: Defect, versions: DefectVersions) -> str:
     """The sort of what to do about a defect: upgrade, rewrite the graph, a session, or none; empty if nobody has looked."""
-    if versions.fixed_in(defect):
-        return "upgrade"
-    sorts = {"rewrite" if each.rewrite else "session" if each.optimizers else "none" for each in defect.remedies}
-    return next((sort for sort in ("session", "rewrite", "none") if sort in sorts), "")
+    sorts = ["rewrite" if each.rewrite else "session" if each.optimizers else "none" for each in defect.remedies]
+    return "upgrade" if versions.fixed_in(defect) else next(iter(sorts), "")
 
 
 def _remedy(remedy: Remedy) -> str:
     """What to do, where it is enough, and what it costs; or why there is nothing."""
     if remedy.none:
         return f"nothing is known to help: {remedy.none}"
-    where = f" (enough at optimization {', '.join(remedy.levels)})" if remedy.levels else ""
+    where = f" (where {'; '.join(conditions(remedy.conditions))})" if remedy.conditions.said else ""
     return f"{remedy.words}{where}; cost: {remedy.cost}"
 
 
@@ -127,7 +125,10 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "upstream": upstream,
         "reviewer": defect.reviewer or None,
         "reviewed": str(defect.reviewed) if defect.reviewed is not None else None,
-        "remedies": [{**dataclasses.asdict(each), "words": each.words} for each in defect.remedies],
+        "remedies": [
+            {**dataclasses.asdict(each), "words": each.words, "conditions": dict(each.conditions.said)}
+            for each in defect.remedies
+        ],
         "documents": list(defect.documents),
         "conditions": dict(defect.conditions.said),
         "expect": [

@@ -63,13 +63,13 @@ class ModelRun:
     """A model that was run on a target, at every level of optimization. The tensors around each MaxPool are outputs of it.
 
     ``executed`` are the cases of its nodes in the model, with their executions; ``flowing`` are cases with the values that flow
-    there, as its nodes compute them without optimization. ``problems`` say at which levels it was not run, and why.
+    there, as its nodes compute them without optimization. ``problems`` have the levels at which it was not run, by the reason.
     """
 
     def __init__(self, session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[str, np.ndarray]) -> None:
         """Run the model. Raises :class:`CannotRun` and :class:`BadModel`."""
         self._session, self._analysis, self._inputs = session, analysis, inputs
-        self.problems: list[str] = []
+        self.problems: dict[str, list[str]] = {}
         if session.profile.description.graphs is None:
             raise NotInPlace("it takes no ONNX models of several nodes")
         nodes = [each for each in analysis.nodes if each.cases and each.node.scope.outer is None]
@@ -100,7 +100,8 @@ class ModelRun:
     def own_outputs(self) -> Mapping[str, np.ndarray]:
         """The outputs of the whole model, as it declares them. Raises :class:`CannotRun`, also after :attr:`problems`."""
         if self.problems:
-            raise CannotRun("; ".join(self.problems))
+            others = [f"at {', '.join(levels)}, {why}" for why, levels in self.problems.items()]
+            raise CannotRun(f"it runs at the default level of optimization, but {'; '.join(others)}")
         names = [value.name for value in self._analysis.model.proto.graph.output]
         part = _part_of(self._analysis.model, names, self._analysis.declared.types, own_outputs=True)
         outcome = self._outcome(part, None)
@@ -120,7 +121,7 @@ class ModelRun:
             elif level is None:
                 raise CannotRun(_why(outcome))
             else:
-                self.problems.append(f"with {level}, {_why(outcome)}")
+                self.problems.setdefault(_why(outcome), []).append(level.removeprefix("optimization-"))
             if isinstance(outcome, TimedOut):
                 # The other levels would take as long.
                 break

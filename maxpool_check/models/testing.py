@@ -71,7 +71,7 @@ class ModelTest:
     """What the tests of models found besides the lines of their record.
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
-    a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
+    a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``outputs`` are the
     models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
     ``flowing`` the cases with values that flow in a model, by node. ``problems`` say what of the models could not be run
     as it is, a line each.
@@ -81,7 +81,6 @@ class ModelTest:
     reach: dict[str, dict[str, list[Reach]]] = field(default_factory=dict)
     not_in_place: dict[tuple[str, str], str] = field(default_factory=dict)
     seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
     failing: dict[tuple[str, str], list[Execution]] = field(default_factory=dict)
     flowing: dict[str, list[Case]] = field(default_factory=dict)
@@ -210,9 +209,6 @@ class _Lines:
         if defect is None:
             return msgspec.structs.replace(execution, status=status)
         self._known[execution.target, defect.id] = defect
-        fixed = self._plan.versions.fixed_in(defect)
-        is_fixed = "" if fixed is None else f"; {fixed} does not have it"
-        self._found.versions[defect.id] = f"shown by versions {self._plan.versions.span(defect)}{is_fixed}"
         return msgspec.structs.replace(execution, status=status, known=defect.id)
 
     def _footer(self, line: RunFooter) -> None:

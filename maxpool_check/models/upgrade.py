@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Upgrade:
         if self.decision is Decision.SAFE:
             text = f"no change on finite values, nor on values that flow, in {self.comparison.summary.compared} executions of {nodes}"
         else:
-            text = f"{self.comparison.summary.reason} of {nodes}"
+            text = f"{in_words(self.comparison.summary)} of {nodes}"
         changed = sum(map(len, self.special.values()))
         return (
             move + text + (f"; {plural(changed, 'change')} on special values, which --strict counts" if changed else "")
@@ -85,6 +86,12 @@ class Upgrade:
     def exit_code(self) -> ExitCode:
         """1 for BLOCK, 3 and 4 where there is no decision."""
         return self.comparison.exit_code
+
+
+def in_words(summary: ChangeSummary) -> str:
+    """The reason of a decision on a model, where what only one side executed says more of the model than of its outputs."""
+    words = {Change.MISSING: "not executed on the head", Change.ADDED: "executed on the head alone"}
+    return reduce(lambda text, each: text.replace(f" {each.value}", f" {words[each]}"), words, summary.reason)
 
 
 def upgrade(

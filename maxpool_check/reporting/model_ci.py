@@ -58,8 +58,7 @@ def _of_target(
         state = "failure"
     elif node.untested or value in ("not tested", "accepted"):
         state = "skipped"
-    versions = [f"{name}: {report.test.versions[name]}" for name in result.names if name in report.test.versions]
-    text = "\n".join([*explained_result(result), *versions])
+    text = "\n".join(explained_result(result))
     seconds = sum(execution.seconds for execution in result.executions)
     rule = next(iter(result.names), value)
     return _item(result.target, model, node, state, rule, node.untested or result.summary, text, seconds)

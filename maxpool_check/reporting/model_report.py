@@ -11,14 +11,14 @@ from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach, no
 from maxpool_check.models.cases import values_of
 from maxpool_check.models.repair import Repair
 from maxpool_check.models.testing import ModelTest
-from maxpool_check.models.upgrade import Upgrade
+from maxpool_check.models.upgrade import Upgrade, in_words
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.items import Checks
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, Record, Verdict
-from maxpool_check.words import plural
+from maxpool_check.words import plural, shortened
 
 
 class NodeState(str, Enum):
@@ -116,6 +116,12 @@ class NodeResult:
         return " ".join([self.state.value, ", ".join(self.names)]).rstrip()
 
     @property
+    def is_right_by_default(self) -> bool:
+        """Whether it fails at other levels of optimization than that of a session by default alone."""
+        levels = {level_of(each.variant) for each in self.executions if each.unexpected}
+        return self.state.fails and bool(levels) and "default" not in levels
+
+    @property
     def why_untested(self) -> str:
         """Why nothing was compared, on a line."""
         messages = dict.fromkeys(" ".join(each.message.split()) for each in self.executions)
@@ -139,6 +145,11 @@ _FAULTS = {
     Verdict.REFUSES: NodeState.REFUSED,
 }
 """The states of nodes by the verdict of an unexpected execution."""
+
+
+def level_of(variant: str) -> str:
+    """The level of optimization of a variant, by its name."""
+    return variant.partition("optimization-")[2] or "default"
 
 
 def state_of(finding: Finding) -> NodeState:
@@ -240,7 +251,7 @@ class ModelReport:
         if self.upgrade is None or name not in self.upgrade.nodes:
             return ""
         both = self.wrong_on_both.get(name)
-        return self.upgrade.nodes[name].reason + (f"; {_on_both([both])}" if both else "")
+        return in_words(self.upgrade.nodes[name]) + (f"; {_on_both([both])}" if both else "")
 
     @cached_property
     def exit_code(self) -> ExitCode:
@@ -282,7 +293,14 @@ class ModelReport:
         if outside := len(self.outside_profile):
             reasons.append(f"{plural(outside, 'node is', 'nodes are')} outside SONNX's profile")
             label = label if self.upgrade.exit_code else f"{ModelLabel.OUTSIDE_PROFILE.value}, {label}"
-        return label, "; ".join([*reasons, *self.test.problems])
+        return label, "; ".join([*reasons, *self._notes([self.upgrade.head])])
+
+    def _notes(self, targets: Sequence[str]) -> list[str]:
+        """Whether what fails does so in a session with the default options, and what could not be run."""
+        failing = [each for each in self.results.values() if each.target in targets and each.state.fails]
+        is_right = bool(failing) and all(each.is_right_by_default for each in failing)
+        note = ["right here at the default level of optimization, which sessions use"] * is_right
+        return [*note, *(shortened(each, 160, end=False) for each in self.test.problems)]
 
     def _states(self) -> tuple[str, str]:
         """The worst state, and how many nodes are in which, by target if there are several."""
@@ -302,7 +320,7 @@ class ModelReport:
         label = ModelLabel.OUTSIDE_PROFILE.value if outside else passed.value
         label = next((state.value for state in NodeState if state.fails and state in found), label)
         total = plural(sum(node.maker is not None for node in self.nodes), "MaxPool node")
-        return label, f"of {total}, {'; '.join([*parts, *self.test.problems])}"
+        return label, f"of {total}, {'; '.join([*parts, *self._notes(self.targets)])}"
 
 
 def _on_both(results: Sequence[NodeResult]) -> str:

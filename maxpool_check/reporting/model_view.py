@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from maxpool_check.comparing.gate import Decision
+from maxpool_check.comparing.transitions import ONE_SIDED, Change
 from maxpool_check.judging.defects import Remedy
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
@@ -17,7 +18,7 @@ from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.finding_view import FindingView, filters
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, state_of
+from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, level_of, state_of
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, Verdict
@@ -29,7 +30,6 @@ _IN_FULL = 3
 """So many findings are shown in full on a terminal; the others take a line each."""
 _LONGEST = 60
 """The longest name of a node that is shown in full."""
-_HOW = {"alone": "alone", "graph": "with the nodes around it", "in-place": "in the model, on what flows there"}
 _TONES = {
     **dict.fromkeys((NodeState.CONFORMS, Decision.SAFE), "good"),
     **dict.fromkeys((NodeState.SPECIAL, NodeState.ACCEPTED, Decision.REVIEW), "known"),
@@ -54,6 +54,7 @@ class _View:
             for name, each in model.by_id.items()
         }
         """The nodes as the models call them, by the part of the ids of their cases; with their model if there are several."""
+        self.heads = report.targets if report.upgrade is None else [report.upgrade.head]
 
     @property
     def document(self) -> Document:
@@ -103,6 +104,8 @@ class _View:
         notes += [
             f"not run as a model on {target}: {not_run[target]}" for target in report.targets if target in not_run
         ]
+        # What the report begins with is not said again.
+        notes = [each for each in notes if f"{of.path}: {each}" not in report.run.problems]
         # What the analysis says is in the table.
         untested = [each for each in report.untested if each.node in model.nodes and not each.node.untested]
         notes += [f"{each.node.node.name} is not tested on {each.target}: {each.why_untested}" for each in untested]
@@ -113,8 +116,8 @@ class _View:
         for name, node in model.by_id.items():
             where = "" if node.node.where == "main graph" else f" ({node.node.where})"
             row: list[Inline] = [[Span(_cut(node.node.name), code=True), where], _attributes(node), _between(node)]
-            row += [_input_type(node), ", ".join(dict.fromkeys(each.short for each in node.profile)) or "inside"]
-            row[-1] = row[-1] if node.maker is not None else "-"
+            broken = ", ".join(dict.fromkeys(each.short for each in node.profile)) or "inside"
+            row += [_input_type(node), *([broken if node.maker is not None else "-"] * report.checks_profile)]
             for result in (report.results[target, name] for target in report.targets):
                 # The reason stands above.
                 is_long = result.state is NodeState.NOT_TESTED and not node.untested
@@ -125,7 +128,8 @@ class _View:
                 decision = [] if made is None else [_decided(made.decision)]
                 row.append(decision if self.is_brief or made is None else [*decision, f" {report.reason(name)}"])
             rows.append(row)
-        yield Table(["node", "MaxPool", "between", "input", "SONNX", *heads], rows, label=f"Nodes of {of.path.name}")
+        headings = ["node", "MaxPool", "between", "input", *(["SONNX"] * report.checks_profile), *heads]
+        yield Table(headings, rows, label=f"Nodes of {of.path.name}")
 
     def _repair(self) -> Iterator[Block]:
         """What was done about the nodes that fail, and how that was proved."""
@@ -151,13 +155,16 @@ class _View:
 
     def _wrong(self) -> Iterator[Block]:
         """What fails, then what special values alone show, then what the user accepts."""
-        run, upgrade, is_page = self.report.run, self.report.upgrade, self.form.is_page
+        run, is_page = self.report.run, self.form.is_page
         # Of an upgrade, the changes say what the base does.
-        heads = self.report.targets if upgrade is None or is_page else [upgrade.head]
+        heads = self.report.targets if is_page else self.heads
+        seen = {_name(each) for each in run.special if each.target in heads}
         accepted = [each for each in run.findings if each.is_expected and is_page]
         sections = {
             ("What is wrong", "wrong", ""): [each for each in run.unexpected if each.target in heads],
-            ("Wrong on special values alone", "special", "special values alone"): run.special,
+            ("Wrong on special values alone", "special", "special values alone"): [
+                each for each in run.special if each.target in heads or _name(each) not in seen
+            ],
             ("Accepted", "accepted", "accepted"): accepted,
         }
         views = {
@@ -173,21 +180,25 @@ class _View:
                 yield Section(title, [*note * (anchor == "special"), *content], anchor, number=len(shown))
 
     def _view_of(self, finding: Finding, label: str) -> FindingView:
-        levels = {_level(each.variant) for each in finding.executions}
-        of_target = (each for each in self.report.record.executions if each.target == finding.target)
-        cases = set(finding.cases)
-        right = {_level(each.variant) for each in of_target if each.case in cases and each.verdict is Verdict.CONFORMS}
-        right -= levels
-        known = self.report.test.versions.get(finding.defect.id, "") if finding.defect is not None else ""
-        notes = [known, _seen(finding), f"Right with optimization {', '.join(sorted(right))}." if right else ""]
+        of_target = [each for each in self.report.record.executions if each.target == finding.target]
+        notes, defect = [_levels(finding, of_target)], finding.defect
+        if defect is not None:
+            notes = [
+                *([f"do: {defect.advice}"] if defect.advice else []),
+                *notes,
+                f"shown by versions {defect.versions}",
+            ]
         shown = finding if self.form.is_page else replace(finding, executions=_in_place_first(finding))
-        return FindingView(shown, self.report.record.header, self.form, label=label, notes=list(filter(None, notes)))
+        return FindingView(shown, self.report.record.header, self.form, label=label, notes=notes)
 
     def _block(self, view: FindingView, in_full: bool) -> Block:
         """A finding with the nodes that show it, or its title alone."""
         block, finding = view.block(is_brief=self.is_brief), view.finding
         nodes = {node_of(case) for case in finding.cases}
-        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
+        alike = [each.target for each in self.report.run.findings if _name(each) == _name(finding)]
+        is_one = self.report.upgrade is None or self.form.is_page
+        on = finding.target if is_one else " and ".join(each for each in self.report.targets if each in alike)
+        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {on}"
         if finding.is_special:
             about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
         title = [Paragraph(finding.title)] if finding.defect is not None else []
@@ -218,7 +229,7 @@ class _View:
             for node in self.report.nodes
             for each in node.profile
         )
-        if broken and (self.report.checks_profile or not self.is_brief):
+        if broken and self.report.checks_profile:
             rows = [[*about, _listed(names)] for about, names in broken.items()]
             table = Table(["clause", "what is so", "what would fix it", "nodes"], rows, label="Outside SONNX's profile")
             yield Section("Outside SONNX's profile", [table], "profile")
@@ -232,8 +243,15 @@ class _View:
         upgrade = self.report.upgrade
         if upgrade is None:
             return
-        groups = upgrade.comparison.summary.groups
+        groups = [each for each in upgrade.comparison.summary.groups if each.change not in ONE_SIDED]
         content: list[Block] = [table_of(groups)] if groups else []
+        for group in (each for each in upgrade.comparison.summary.groups if each.change in ONE_SIDED):
+            is_head, node = group.change is Change.MISSING, node_of(group.smallest.execution.case)
+            model = next(each.model.name for each in self.report.models if node in each.by_id)
+            why = f"was not run at the level of optimization {level_of(group.smallest.execution.variant)}"
+            if (upgrade.head if is_head else upgrade.base, model) in self.report.test.not_in_place:
+                why = "did not run as a model, as is said above, and its nodes were not tested in it"
+            content.append(Paragraph(f"On the {upgrade.labels[is_head]}, {model} {why}."))
         if changes := sorted({each.change.value for changes in upgrade.special.values() for each in changes}):
             nodes = _listed(self.names.get(name, name) for name in upgrade.special)
             text = f"On special values alone ({', '.join(changes)}): {nodes}; --strict counts them"
@@ -247,17 +265,27 @@ class _View:
 
     def _following(self) -> Iterator[str]:
         """What the user can do next."""
-        for finding in self.report.run.unexpected[:1] if self.report.exit_code else ():
+        found = [each for each in self.report.run.unexpected if each.target in self.heads]
+        for finding in found[:1] if self.report.exit_code else ():
+            defect = finding.defect
+            if defect is not None and defect.remedy and self.report.repair is None:
+                sides = [word for pair in zip(("--base", "--head"), self.report.targets, strict=False) for word in pair]
+                sides = ["-t", finding.target] if self.report.upgrade is None else sides
+                path = finding.smallest.origin.rpartition(":")[0]
+                words = ["maxpool-check", "model", path, *sides, *self.report.inputs, "--repair", "repaired.onnx"]
+                yield shlex.join(words)
             # Values that a case file can make come before those that flow in the model.
             executions = sorted(finding.executions, key=lambda each: each.case.endswith("/flows"))
-            for execution in [each for each in executions if "/in-place/" not in each.case][:1]:
+            for execution in [each for each in executions if "/in-place/" not in each.case][
+                : not (defect and defect.advice)
+            ]:
                 case = f"{execution.origin.rpartition(':')[0]}:{execution.case.partition(':')[2]}"
                 words = ["maxpool-check", "repro", case, "-t", finding.target, *self.report.inputs, "-o", "repro"]
                 yield shlex.join(words)
-            if finding.defect is not None:
-                yield shlex.join(["maxpool-check", "explain", finding.defect.id])
+            if defect is not None:
+                yield shlex.join(["maxpool-check", "explain", defect.id])
         if self.is_brief and self.report.run.special and not self.report.exit_code:
-            yield "-v shows what special values show in full, and the conditions of SONNX that nodes break"
+            yield "-v shows what special values show in full"
 
 
 def session_code(made: Repair) -> list[str]:
@@ -316,19 +344,19 @@ def _input_type(node: NodeAnalysis) -> str:
     return f"{tested.dtype} [{', '.join(str(size) if known == size else f'{size}*' for known, size in both)}]"
 
 
-def _level(variant: str) -> str:
-    """The level of optimization of a variant, by its name."""
-    return variant.partition("optimization-")[2] or "default"
+def _name(finding: Finding) -> tuple[str, ...]:
+    return (finding.defect.id,) if finding.defect is not None else finding.kinds
 
 
-def _seen(finding: Finding) -> str:
-    """How and with which values a finding was seen."""
-    by_how = _grouped((case.rsplit("/", 2)[1], case.rsplit("/", 2)[2]) for case in finding.cases)
-    parts = [
-        _HOW[how] + (f" ({', '.join(dict.fromkeys(values))})" if how != "in-place" else "")
-        for how, values in by_how.items()
-    ]
-    return f"Seen {'; '.join(parts)}, with optimization {', '.join(sorted({_level(each.variant) for each in finding.executions}))}."
+def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
+    """At which levels of optimization a finding shows, that of a session by default first."""
+    cases, wrong = set(finding.cases), {level_of(each.variant) for each in finding.executions}
+    right = {level_of(each.variant) for each in executions if each.case in cases and each.verdict is Verdict.CONFORMS}
+    word = state_of(finding).value.lower()
+    here = word if "default" in wrong else "right here" if "default" in right else "not tested"
+    others = {word: wrong - {"default"}, "right": right - wrong - {"default"}}
+    rest = "".join(f"; {word} at {', '.join(sorted(levels))}" for word, levels in others.items() if levels)
+    return f"At the default level of optimization, which sessions use: {here}{rest}."
 
 
 def _in_place_first(finding: Finding) -> tuple[Execution, ...]:
@@ -342,7 +370,8 @@ def explained_result(result: NodeResult) -> list[str]:
     for finding in (each for each in result.findings if each.is_unexpected):
         name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
         where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
-        lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}", f"  {_seen(finding)}"]
+        lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}"]
+        lines.append(f"  {_levels(finding, result.executions)}")
         example = _in_place_first(finding)[0]
         shown = ExecutionView(example).lines(settings=False)
         lines += [f"    {example.case} ({example.variant})", *(f"    {line}" for line in shown), ""]
