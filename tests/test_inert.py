@@ -292,8 +292,7 @@ def test_a_run_of_hostile_cases_on_hostile_targets(corpus, target, tmp_path, how
 
 
 def test_what_fuzz_finds_on_a_hostile_target(target, tmp_path):
-    done = inert_command("fuzz", "-t", target("result"), "--max-cases", "30", "-o", tmp_path / "found")
-    assert done.code == 1, done.out + done.err
+    inert_command("fuzz", "-t", target("result"), "--max-cases", "30", "-o", tmp_path / "found").check(1)
     files = list((tmp_path / "found").glob("*.yaml"))
     assert files
     for path in files:
@@ -306,8 +305,7 @@ def test_a_reproduction_of_a_kernel_with_a_hostile_name(corpus, tmp_path, functi
     kernel, folder = tmp_path / f'{NAME}"""\nimport os; os.abort()  # \\.py', tmp_path / "repro"
     kernel.write_text(f"HOSTILE = {HOSTILE!r}\n{KERNEL}")
     words = ("repro", f"{corpus / NAME}.yaml:{case}", "-t", f"python:{kernel}:{function}", "-o", folder, "--no-shrink")
-    done = inert_command(*words)
-    assert done.code == 0, done.out + done.err
+    inert_command(*words).check(0)
     for name in ("repro.py", "case.yaml"):
         check((folder / name).read_text(), name)
     check_markdown((folder / "ISSUE.md").read_text(), "ISSUE.md")
@@ -346,12 +344,7 @@ def test_any_text_is_read_back_as_it_is(text):
 
 def test_letters_of_all_languages_stay_as_they_are(tmp_path):
     title = "Größe, 日本語　テスト, नमस्ते, می‌خواهم, 👩‍💻, naïve std::max of a_b * c [0, 1] - 50%"
-    case = {
-        "id": "é",
-        "title": title,
-        "input": {"dtype": "float32", "data": [[[1]]]},
-        "attributes": {"kernel_shape": [1]},
-    }
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump({"cases": [case]}))
+    case = {"input": {"dtype": "float32", "data": [[[1]]]}, "attributes": {"kernel_shape": [1]}}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump({"cases": [{"id": "é", "title": title, **case}]}))
     assert title in command("cases", "list", tmp_path).out
     assert title in command("explain", f"{tmp_path}/c.yaml:é").out

@@ -28,20 +28,16 @@ def check(tmp_path):
 
 
 def test_a_case_is_an_item_that_fails_and_a_known_divergence_is_an_expected_failure_and_strict(check, small):
-    done = check(SEED, small, "-v", "-rs")
-    assert done.code == 1
-    assert "1 failed, 4 passed, 1 skipped" in done.out
-    assert f"small.yaml::ordinary[python:{KERNELS}:keeps_the_seed] PASSED" in done.out
-    assert "undefined: 1 of 1 windows hold no cell of X" in done.out
-    assert "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.out
+    done = check(SEED, small, "-v", "-rs").check(
+        1, "1 failed, 4 passed, 1 skipped", f"small.yaml::ordinary[python:{KERNELS}:keeps_the_seed] PASSED",
+        "undefined: 1 of 1 windows hold no cell of X",
+        "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)",
+    )  # fmt: skip
     assert "Traceback" not in done.out
     (small / "known-divergences.yaml").write_text(KNOWN)
-    done = check(SEED, small, "-rx")
-    assert done.code == 0, done.out
-    assert "seed: It keeps the seed of its scan." in done.out
-    assert "4 passed, 1 skipped, 1 xfailed" in done.out
-    repaired = check(RIGHT, small)
-    assert "[XPASS(strict)] known defect seed no longer occurs" in repaired.out
+    expected = check(SEED, small, "-rx")
+    expected.check(0, "seed: It keeps the seed of its scan.", "4 passed, 1 skipped, 1 xfailed")
+    check(RIGHT, small).check(1, "[XPASS(strict)] known defect seed no longer occurs")
 
 
 def test_names_tags_and_documents_select_cases(check, small):
@@ -60,21 +56,16 @@ def test_a_broken_file_and_a_target_that_does_not_start(check, small, tmp_path):
     assert check("--maxpool-check=nope", small).code == 4
     (small / "broken.yaml").write_text("cases:\n  - id: a\n    imput: {}\n")
     (tmp_path / "broken.onnx").write_bytes(b"no model")
-    done = check(RIGHT, small, tmp_path / "broken.onnx")
-    assert done.code == 2
-    assert "unknown key 'imput'" in done.out
+    done = check(RIGHT, small, tmp_path / "broken.onnx").check(2, out="unknown key 'imput'")
     assert "not an ONNX model" in done.out
 
 
 def test_the_nodes_of_a_model_are_items(check, tmp_path):
+    passed, untested = f"my.onnx::A[python:{KERNELS}:right] PASSED", "not judged: another operator than MaxPool"
     right = check(RIGHT, saved(zoo.unnamed(), tmp_path, "my.onnx"), "-v", "-rs")
-    assert right.code == 0, right.out
-    assert "3 passed, 1 skipped" in right.out
-    assert f"my.onnx::A[python:{KERNELS}:right] PASSED" in right.out
-    assert "not judged: another operator than MaxPool" in right.out
-    wrong = check(PADS, saved(zoo.plain(), tmp_path, "plain.onnx"))
-    assert wrong.code == 1
-    assert f"WRONG  y-pad-value-leak  pool on python:{KERNELS}:pads_with_zero (wrong-on-finite)" in wrong.out
+    right.check(0, "3 passed, 1 skipped", passed, untested)
+    wrong = f"WRONG  y-pad-value-leak  pool on python:{KERNELS}:pads_with_zero (wrong-on-finite)"
+    check(PADS, saved(zoo.plain(), tmp_path, "plain.onnx")).check(1, wrong)
 
 
 def test_options_of_models_and_a_node_that_cannot_be_run_is_no_success(check, tmp_path):

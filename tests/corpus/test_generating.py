@@ -41,22 +41,19 @@ def test_the_cases_of_a_document_are_those_of_the_tool_and_cover_every_pair(name
     assert len(missing) < len(seen)
 
 
-def row_of(case):
-    """The bins of a generated graph, by its id."""
-    template, *_ = [name for name in graphs.TEMPLATES if case.name.startswith(f"{name}-")]
-    dtype, *others, geometry, opset = case.name.removeprefix(f"{template}-").split("-")
-    if geometry == "major":
-        geometry = f"{others.pop()}-major"
-    return {"template": template, "dtype": dtype, "values": "-".join(others), "geometry": geometry, "opset": opset}
-
-
 @pytest.mark.long
 def test_the_graphs_are_those_of_the_tool_and_cover_every_pair():
     path, possible = CASES / "generated/contexts.yaml", graphs.possible_rows()
     assert graphs.written() == path.read_text()
     cases = np.zeros(possible.shape, bool)
     for case in collect([path]).cases:
-        row, X = row_of(case), case.X.tensor()
+        template, *_ = [name for name in graphs.TEMPLATES if case.name.startswith(f"{name}-")]
+        dtype, *others, geometry, opset = case.name.removeprefix(f"{template}-").split("-")
+        if geometry == "major":
+            geometry = f"{others.pop()}-major"
+        # The bins of a generated graph, by its id.
+        row = dict(zip(graphs.NAMES, (template, dtype, "-".join(others), geometry, opset), strict=True))
+        X = case.X.tensor()
         assert (name_of(X.dtype), str(case.context.opset)) == (row["dtype"], row["opset"]), case.id
         assert values(X.reshape(1, 1, -1) if X.ndim < 4 else X) == row["values"], case.id
         assert case.attributes == graphs.GEOMETRIES[row["geometry"]], case.id

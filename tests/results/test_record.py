@@ -113,10 +113,8 @@ def test_what_is_not_a_record(path):
 )
 def test_a_report_names_what_no_run_writes_and_its_line(path, change, number, mistake):
     edit(path, change)
-    done = command("report", path)
-    assert f"warning: {path}:{number}: {mistake}" in done.err
+    done = command("report", path).check(3, err=f"warning: {path}:{number}: {mistake}")
     assert "inconsistent" in done.err
-    assert done.code == 3
 
 
 @pytest.mark.parametrize("keep", [1, 16])
@@ -140,9 +138,8 @@ def test_what_is_recorded_can_be_read_while_it_is_written(tmp_path, path, name):
             assert list(recorder.record.executions) == executions[:number]
             assert len(recorder.record.executions) == number
         # Two reports may read it at once.
-        assert (
-            list(zip(recorder.record.executions, recorder.record.executions, strict=True))[-1] == (executions[-1],) * 2
-        )
+        *_, last = zip(recorder.record.executions, recorder.record.executions, strict=True)
+        assert last == (executions[-1],) * 2
         assert recorder.record.footer is None
         recorder.write(stored.footer)
         assert same(recorder.record, stored)
@@ -171,6 +168,5 @@ def test_a_compressed_record_is_read_as_far_as_it_goes(tmp_path, ending, compres
 
 
 def test_a_record_is_not_written_in_xz(cli, tmp_path):
-    done = cli("run", ROOT / "cases/sonnx", "-o", tmp_path / "record.jsonl.xz")
-    assert (done.code, list(tmp_path.iterdir())) == (2, [])
-    assert "record.jsonl, and then: xz -9" in " ".join(done.err.split())
+    cli("run", ROOT / "cases/sonnx", "-o", tmp_path / "record.jsonl.xz").check(2, "record.jsonl, and then: xz -9")
+    assert list(tmp_path.iterdir()) == []

@@ -25,6 +25,9 @@ cases:
 """
 
 
+CHANNELS = ("knows_its_first_channel", "channels-permuted")
+
+
 @pytest.fixture
 def execute(tmp_path, kernel_target):
     (tmp_path / "small.yaml").write_text(CORPUS)
@@ -84,15 +87,9 @@ def test_the_right_kernel_gives_the_same_in_every_variant(execute):
         ("repeats_the_first_image", "batch-split", "batch", "y-only-batch-split", {"y-depends-on-batch"}),
         ("repeats_the_first_image", "batch-split", "ties", "indices-batch-split", {"indices-depend-on-batch"}),
         # Any of equal maxima conforms; that it is another in another order of channels does not.
-        ("knows_its_first_channel", "channels-permuted", "ties", "indices", set()),
-        (
-            "knows_its_first_channel",
-            "channels-permuted",
-            "ties",
-            "indices-channels-permuted",
-            {"indices-depend-on-channels"},
-        ),
-        ("knows_its_first_channel", "channels-permuted", "batch", "indices-channels-permuted", set()),
+        (*CHANNELS, "ties", "indices", set()),
+        (*CHANNELS, "ties", "indices-channels-permuted", {"indices-depend-on-channels"}),
+        (*CHANNELS, "batch", "indices-channels-permuted", set()),
     ],
 )
 def test_what_depends_on_something_else_than_the_case(execute, kernel, variants, case, variant, kinds):
