@@ -202,9 +202,8 @@ def dropped(*ops, which=(0, -1)):
     return optimise
 
 
-def forget_zero_point(model):
-    for node in nodes_of(model, "DequantizeLinear"):
-        del node.input[2:]
+def without_third_input(op):
+    return lambda model: [node.input.pop() for node in nodes_of(model, op) if len(node.input) == 3]
 
 
 def function_in_place(model):
@@ -237,12 +236,6 @@ def is_beyond_planes(model, pad):
     return any(amounts[:2] + amounts[len(amounts) // 2 :][:2])
 
 
-def forget_value(model):
-    for pad in nodes_of(model, "Pad"):
-        if len(pad.input) == 3:
-            del pad.input[2]
-
-
 def clamp_amounts(model):
     for pad in nodes_of(model, "Pad"):
         amounts = pads_of(model, pad)
@@ -271,8 +264,7 @@ def first_output_of_split(model):
 
 
 def drop_transposes(model):
-    for first, _, last in around(model):
-        drop(model, first, last)
+    return [drop(model, first, last) for first, _, last in around(model)]
 
 
 def fold_planes(*names):
@@ -366,19 +358,21 @@ def exchange_sides_of_same(model):
             set_attribute(pool, "auto_pad", "SAME_LOWER")
 
 
+def branches_of(model):
+    return [branch.g for node in nodes_of(model, "If") for branch in node.attribute]
+
+
 def drop_last_of_branches(model):
-    for node in nodes_of(model, "If"):
-        for branch in node.attribute:
-            if branch.g.node[-1].op_type in ("Neg", "Relu"):
-                branch.g.node[-1].op_type = "Identity"
+    for branch in branches_of(model):
+        if branch.node[-1].op_type in ("Neg", "Relu"):
+            branch.node[-1].op_type = "Identity"
 
 
 def branches_of_another_if(model):
-    for node in nodes_of(model, "If"):
-        for branch in node.attribute:
-            if len(branch.g.output) == 1:
-                del branch.g.node[:]
-                branch.g.node.append(helper.make_node("Identity", ["X"], [branch.g.output[0].name]))
+    for branch in branches_of(model):
+        if len(branch.output) == 1:
+            del branch.node[:]
+            branch.node.append(helper.make_node("Identity", ["X"], [branch.output[0].name]))
 
 
 def loop_without_iteration(model):
@@ -420,23 +414,16 @@ WRONG = (
     Wrong("A Cast and a Cast back are removed, though the first may round.", cast_pairs),
     Wrong("A QuantizeLinear and a DequantizeLinear are removed.", dropped("QuantizeLinear", "DequantizeLinear")),
     Wrong("Both are removed around MaxPool, of any scales.", dropped("DequantizeLinear", MAX_POOL, "QuantizeLinear")),
-    Wrong("A DequantizeLinear has no zero point.", forget_zero_point),
+    Wrong("A DequantizeLinear has no zero point.", without_third_input("DequantizeLinear")),
     Wrong("A function behind MaxPool overwrites maxima that are an output of the graph.", function_in_place),
-    Wrong("A Pad of zeros becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) == 0), FOLDED),
-    Wrong(
-        "A Pad of numbers becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) not in (0, "")), FOLDED
-    ),
-    Wrong(
-        "A Pad that copies cells becomes pads.", folded(where=lambda model, pad: pad_value(model, pad) == ""), FOLDED
-    ),
+    Wrong("A Pad of zeros becomes pads.", folded(where=lambda *pad: pad_value(*pad) == 0), FOLDED),
+    Wrong("A Pad of numbers becomes pads.", folded(where=lambda *pad: pad_value(*pad) not in (0, "")), FOLDED),
+    Wrong("A Pad that copies cells becomes pads.", folded(where=lambda *pad: pad_value(*pad) == ""), FOLDED),
     Wrong("A Pad of batch or channels becomes pads of the spatial axes alone.", folded(where=is_beyond_planes), FOLDED),
-    Wrong(
-        "Of a Pad, the cells at the begin become pads, and those at the end are lost.",
-        folded(lambda begin, end: begin + [0] * len(end)),
-    ),
+    Wrong("Of a Pad, the cells at the begin alone become pads.", folded(lambda begin, end: begin + [0] * len(end))),
     Wrong("A Pad becomes pads with the axes exchanged.", folded(lambda begin, end: begin[::-1] + end[::-1])),
     Wrong("A Pad becomes pads, and those that MaxPool had are lost.", folded(keep=False)),
-    Wrong("A Pad adds zeros, whatever its value.", forget_value),
+    Wrong("A Pad adds zeros, whatever its value.", without_third_input("Pad")),
     Wrong("A Pad that should remove cells removes none.", clamp_amounts),
     Wrong("A Pad moves before the Neg, Abs or Relu that it follows.", moved("Neg|Abs|Relu", "Pad")),
     Wrong("A Slice before MaxPool is removed.", dropped("Slice", MAX_POOL, which=[0]), "node-dropped"),

@@ -160,6 +160,9 @@ def accept(cli, gated, file, *arguments):
     return cli("gate", "accept", gated[1], "-o", file, *ACCEPTED, *arguments)
 
 
+EXPIRED = "acceptance expired on 2020-01-01: regressed of small:neg-inf: It never gets there (A. Author)"
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
