@@ -87,11 +87,7 @@ def command(
             observed[each.variant] = f"{each.verdict}: {each.message}" if failed else Observation(key, each, kind)
         if not output.quiet:
             # The report says why one is skipped.
-            texts: dict[str, list[str]] = {}
-            for name in (variant.name for variant in variants):
-                result = observed.get(name, "not executed")
-                texts.setdefault("skipped" if isinstance(result, str) else str(result), []).append(name)
-            results = [f"{', '.join(names)} {text}" if len(texts) > 1 else text for text, names in texts.items()]
+            results = dict.fromkeys("skipped" if isinstance(each, str) else str(each) for each in observed.values())
             options.echo(f"{versions[position]}: {'; '.join(results)}", err=True)
         return observed
 

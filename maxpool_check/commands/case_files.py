@@ -6,7 +6,6 @@ import gc
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from maxpool_check.commands import options
 from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import FORMATS, Corpus, ids_in, ids_of, is_shipped, located, shipped_root
+from maxpool_check.corpus.collection import FORMATS, Corpus, ids_in, ids_of, located, shipped_root
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
@@ -116,26 +115,21 @@ def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
         return read_all_defects(collection.defect_files(root)), read_versions(root)
 
 
-def all_defects(path: Path | None) -> tuple[list[Defect], DefectVersions]:
-    """As :func:`defects_of`, and without a path, the defects that come with the tool beside those here."""
-    defects, versions = defects_of(path)
-    if path is None and not is_shipped(collection.default_path()):
-        shipped, of_shipped = defects_of(Path(CORPUS))
-        own = {each.id for each in defects}
-        defects += [each for each in shipped if each.id not in own]
-        versions = versions.merged_with(of_shipped)
-    return defects, versions
+def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions, list[str]]:
+    """As :func:`defects_of`, without a path also those that come with the tool; and the ids of all.
 
-
-def defect_named(word: str, path: Path | None) -> tuple[Defect | None, DefectVersions, list[str]]:
-    """The one of :func:`all_defects` with this id, if there is one, the versions, and the ids of all; no other file is read."""
-    places = [path or collection.default_path(), *([Path(CORPUS)] if path is None else [])]
-    roots = list(dict.fromkeys(map(collection.root_of, places)))
-    ids = {file: ids_in(file) for root in roots for file in collection.defect_files(root)}
-    with mistakes("nothing is shown"):
-        found = [each for file, names in ids.items() if word in names for each in read_all_defects([file])]
-        versions = reduce(DefectVersions.merged_with, map(read_versions, roots))
-    return next((each for each in found if each.id == word), None), versions, [*chain.from_iterable(ids.values())]
+    ``word``: the defects of the files alone that have this id.
+    """
+    places = [*([Path(CORPUS)] if path is None else []), path or collection.default_path()]
+    by_id, versions, ids = dict[str, Defect](), DefectVersions(), list[str]()
+    for root in {root.resolve(): root for root in map(collection.root_of, places)}.values():
+        named = {file: ids_in(file) for file in collection.defect_files(root)}
+        with mistakes("nothing is shown"):
+            found = read_all_defects([file for file, names in named.items() if not word or word in names])
+            versions = versions.merged_with(read_versions(root))
+        by_id |= {each.id: each for each in found}
+        ids += chain.from_iterable(named.values())
+    return [*by_id.values()], versions, ids
 
 
 def _lock(path: Path) -> CorpusLock:

@@ -75,7 +75,7 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
     from maxpool_check.commands.case_files import all_defects
     from maxpool_check.explaining import defects as catalogue
 
-    known, versions = all_defects(path)
+    known, versions, _ = all_defects(path)
     chosen = [defect for defect in _chosen(known, names) if versions.is_live(defect) or not live]
     chosen = catalogue.in_order(chosen, versions)
     if as_json:

@@ -112,8 +112,8 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
             "document": document.name, "title": document.title, "policies": document.policies.names(),
             "clauses": [clause.id for clause in clauses_of(document.name)],
         }  # fmt: skip
-    defect, versions, ids = case_files.defect_named(word, path)
-    if defect is not None:
+    found, versions, ids = case_files.all_defects(path, word)
+    for defect in (each for each in found if each.id == word):
         return defects.explained(defect, versions), defects.data(defect, versions)
     if rows := terms.in_pages(word):
         return terms.word_explained(word, rows), {

@@ -50,9 +50,6 @@ GROUPS = {
 
 COMMANDS = {name: about for commands in GROUPS.values() for name, about in commands.items()}
 
-_QUIET = ("gate", "bisect", "history")
-"""The commands that take the setting ``quiet`` as ``-q``, beside those that have it as an option."""
-
 
 class _Commands(click.Group):
     """Imports a command when it is called, and gives it the defaults that a configuration sets."""
@@ -85,7 +82,8 @@ class _Commands(click.Group):
         if not any(isinstance(each, click.Option) and each.count for each in leaf.params):
             # Every command takes -vv, for a traceback; only some have a -v of their own.
             rest = [word for word in rest if word != "-vv"]
-        is_quiet = path[0] in _QUIET and not {"-q", "--quiet"}.isdisjoint(rest)
+        # These take the setting as run takes its option.
+        is_quiet = path[0] in ("gate", "bisect", "history") and not {"-q", "--quiet"}.isdisjoint(rest)
         rest = [word for word in rest if not is_quiet or word not in ("-q", "--quiet")]
         if not {"-h", "--help"} & set(rest):
             from maxpool_check.commands import configuration

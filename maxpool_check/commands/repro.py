@@ -109,10 +109,7 @@ def command(
 
 @dataclass(frozen=True)
 class _Subject:
-    """A case that was run in some variants, the one of them to reproduce, and the known defect that it shows, if any.
-
-    ``fixed`` is a newer release without the defect.
-    """
+    """A case that was run, the variant to reproduce, and the known defect that it shows; ``fixed`` is a newer release without it."""
 
     case_run: "CaseRun"
     variants: "tuple[Variant, ...]"
@@ -132,11 +129,10 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
     if ":" in name:
         is_model = model_cases.is_model(Path(name.rpartition(":")[0]))
         return None if is_model else case_files.find(name, path), None, DefectVersions()
-    defect, versions, ids = case_files.defect_named(name, path)
-    if defect is None:
-        hint = nearest(name, ids)
-        raise click.UsageError(f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{hint}")
-    return case_files.find(defect.example or _first_case(defect), path), defect, versions
+    defects, versions, ids = case_files.all_defects(path, name)
+    for defect in (each for each in defects if each.id == name):
+        return case_files.find(defect.example or _first_case(defect), path), defect, versions
+    raise click.UsageError(f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{nearest(name, ids)}")
 
 
 def _subject(

@@ -9,7 +9,7 @@ from typing import Any
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Remedy
 from maxpool_check.judging.target_selector import TRANSFORM
-from maxpool_check.reporting.blocks import Block, Bullets, Command, Facts, Heading, Inline, Paragraph, Span, Table
+from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.targets.machines import HOST
@@ -88,17 +88,8 @@ def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
         yield Paragraph(Span(repaired(defect, fixed), strong=True))
     yield Heading(2, f"{defect.id}: {defect.title}")
     yield from described(defect, versions)
-    yield Paragraph("Expected:")
-    expected = []
-    for each in defect.expected:
-        kinds = ", ".join(sorted(kind.value for kind in each.kinds))
-        cases = "cases that meet the conditions" if each.by_conditions else plural(len(each.cases), "case")
-        bounds = f", versions {each.when.bounds}" if each.when.bounds else ""
-        own = "; ".join(conditions(each.conditions))
-        on = f" on {each.when.runtime}" if each.when.runtime != defect.runtime else ""
-        variants = ", ".join(_variants(each) or ["any variant"])
-        expected.append(f"{kinds} of {cases} ({variants}){on}{bounds}{own and f': {own}'}")
-    yield Bullets(expected)
+    kinds = ", ".join(sorted(kind.value for kind in defect.kinds))
+    yield Paragraph(f"It shows as {kinds}; --json says in which cases, variants and versions.")
     if defect.example:
         target = shlex.quote(_target(defect, versions))
         yield Command(f"maxpool-check explain {defect.example} -t {target}", "draw its example")

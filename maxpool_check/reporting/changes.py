@@ -92,10 +92,11 @@ class ComparisonReport:
             accept = "-o accepted.yaml --author NAME --reason TEXT"
             yield f"maxpool-check gate accept {shlex.join(self.record)} {accept}"
         for each in [worst(self.comparisons)] if self.comparisons else []:
-            sides = {side.name: can_start(side.name) and side.computes and side.graphs for side in (each.old, each.new)}
-            if len(sides) > 1 and all(sides.values()):
-                base, head = sides
-                yield shlex.join(["maxpool-check", "model", "my.onnx", "--base", base, "--head", head])
+            sides = [
+                side.name for side in (each.old, each.new) if can_start(side.name) and side.computes and side.graphs
+            ]
+            if len({*sides}) == 2:
+                yield shlex.join(["maxpool-check", "model", "my.onnx", "--base", sides[0], "--head", sides[1]])
 
     def _comparison(self, comparison: TargetComparison, form: Form, most: int | None) -> Iterator[Block]:
         """What has changed from one target to another: in numbers, in groups, and with what it was made."""

@@ -116,12 +116,6 @@ class NodeResult:
         return " ".join([self.state.value, ", ".join(self.names)]).rstrip()
 
     @property
-    def is_right_by_default(self) -> bool:
-        """Whether it fails at other levels of optimization than that of a session by default alone."""
-        levels = {level_of(each.variant) for each in self.executions if each.unexpected}
-        return self.state.fails and bool(levels) and "default" not in levels
-
-    @property
     def why_untested(self) -> str:
         """Why nothing was compared, on a line."""
         messages = dict.fromkeys(" ".join(each.message.split()) for each in self.executions)
@@ -297,8 +291,8 @@ class ModelReport:
 
     def _notes(self, targets: Sequence[str]) -> list[str]:
         """Whether what fails does so in a session with the default options, and what could not be run."""
-        failing = [each for each in self.results.values() if each.target in targets and each.state.fails]
-        is_right = bool(failing) and all(each.is_right_by_default for each in failing)
+        failing = [each for each in self.record.executions if each.target in targets and each.unexpected]
+        is_right = bool(failing) and all(level_of(each.variant) != "default" for each in failing)
         note = ["right here at the default level of optimization, which sessions use"] * is_right
         return [*note, *(shortened(each, 160, end=False) for each in self.test.problems)]
 

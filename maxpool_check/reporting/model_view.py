@@ -158,12 +158,11 @@ class _View:
         run, is_page = self.report.run, self.form.is_page
         # Of an upgrade, the changes say what the base does.
         heads = self.report.targets if is_page else self.heads
-        seen = {_name(each) for each in run.special if each.target in heads}
         accepted = [each for each in run.findings if each.is_expected and is_page]
         sections = {
             ("What is wrong", "wrong", ""): [each for each in run.unexpected if each.target in heads],
             ("Wrong on special values alone", "special", "special values alone"): [
-                each for each in run.special if each.target in heads or _name(each) not in seen
+                each for each in run.special if each.target in heads
             ],
             ("Accepted", "accepted", "accepted"): accepted,
         }
@@ -183,22 +182,20 @@ class _View:
         of_target = [each for each in self.report.record.executions if each.target == finding.target]
         notes, defect = [_levels(finding, of_target)], finding.defect
         if defect is not None:
-            notes = [
-                *([f"do: {defect.advice}"] if defect.advice else []),
-                *notes,
-                f"shown by versions {defect.versions}",
-            ]
-        shown = finding if self.form.is_page else replace(finding, executions=_in_place_first(finding))
+            advice = [f"do: {defect.advice}"] if defect.advice else []
+            notes = [*advice, *notes, f"shown by versions {defect.versions}"]
+        shown = (
+            finding
+            if self.form.is_page
+            else replace(finding, executions=tuple(sorted(finding.executions, key=_is_apart)))
+        )
         return FindingView(shown, self.report.record.header, self.form, label=label, notes=notes)
 
     def _block(self, view: FindingView, in_full: bool) -> Block:
         """A finding with the nodes that show it, or its title alone."""
         block, finding = view.block(is_brief=self.is_brief), view.finding
         nodes = {node_of(case) for case in finding.cases}
-        alike = [each.target for each in self.report.run.findings if _name(each) == _name(finding)]
-        is_one = self.report.upgrade is None or self.form.is_page
-        on = finding.target if is_one else " and ".join(each for each in self.report.targets if each in alike)
-        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {on}"
+        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
         if finding.is_special:
             about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
         title = [Paragraph(finding.title)] if finding.defect is not None else []
@@ -212,11 +209,11 @@ class _View:
             for (target, name), result in self.report.results.items()
             for reach in result.unseen
         )
-        columns = 4 if self.is_brief else 5
         rows: list[list[Inline]] = []
         for (defect, needs, target, about), names in nodes.items():
-            rows.append([Span(defect, code=True), needs, _listed(names), target, *([about] * (not self.is_brief))])
-        headings = ["defect", "values that it needs", "nodes", "target", "what is wrong"][:columns]
+            row: list[Inline] = [Span(defect, code=True), needs, _listed(names), target, about]
+            rows.append(row[: 5 - self.is_brief])
+        headings = ["defect", "values that it needs", "nodes", "target", "what is wrong"][: 5 - self.is_brief]
         title = "Known defects that can reach a node"
         if rows:
             table = Table(headings, rows, label=title)
@@ -268,17 +265,12 @@ class _View:
         found = [each for each in self.report.run.unexpected if each.target in self.heads]
         for finding in found[:1] if self.report.exit_code else ():
             defect = finding.defect
-            if defect is not None and defect.remedy and self.report.repair is None:
-                sides = [word for pair in zip(("--base", "--head"), self.report.targets, strict=False) for word in pair]
-                sides = ["-t", finding.target] if self.report.upgrade is None else sides
-                path = finding.smallest.origin.rpartition(":")[0]
-                words = ["maxpool-check", "model", path, *sides, *self.report.inputs, "--repair", "repaired.onnx"]
-                yield shlex.join(words)
+            if defect is not None and defect.remedy and self.report.repair is None and len(self.report.models) == 1:
+                yield shlex.join([*self.report.record.header.command, "--repair", "repaired.onnx"])
             # Values that a case file can make come before those that flow in the model.
             executions = sorted(finding.executions, key=lambda each: each.case.endswith("/flows"))
-            for execution in [each for each in executions if "/in-place/" not in each.case][
-                : not (defect and defect.advice)
-            ]:
+            executions = [each for each in executions if "/in-place/" not in each.case]
+            for execution in executions[:1] if defect is None or not defect.advice else ():
                 case = f"{execution.origin.rpartition(':')[0]}:{execution.case.partition(':')[2]}"
                 words = ["maxpool-check", "repro", case, "-t", finding.target, *self.report.inputs, "-o", "repro"]
                 yield shlex.join(words)
@@ -344,10 +336,6 @@ def _input_type(node: NodeAnalysis) -> str:
     return f"{tested.dtype} [{', '.join(str(size) if known == size else f'{size}*' for known, size in both)}]"
 
 
-def _name(finding: Finding) -> tuple[str, ...]:
-    return (finding.defect.id,) if finding.defect is not None else finding.kinds
-
-
 def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
     """At which levels of optimization a finding shows, that of a session by default first."""
     cases, wrong = set(finding.cases), {level_of(each.variant) for each in finding.executions}
@@ -359,9 +347,9 @@ def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
     return f"At the default level of optimization, which sessions use: {here}{rest}."
 
 
-def _in_place_first(finding: Finding) -> tuple[Execution, ...]:
-    """The executions of a finding, those with the values that flow in the model first."""
-    return tuple(sorted(finding.executions, key=lambda each: "/in-place/" not in each.case))
+def _is_apart(execution: Execution) -> bool:
+    """Whether its values are not those that flow in the model, which come first."""
+    return "/in-place/" not in execution.case
 
 
 def explained_result(result: NodeResult) -> list[str]:
@@ -372,7 +360,7 @@ def explained_result(result: NodeResult) -> list[str]:
         where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
         lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}"]
         lines.append(f"  {_levels(finding, result.executions)}")
-        example = _in_place_first(finding)[0]
+        example = min(finding.executions, key=_is_apart)
         shown = ExecutionView(example).lines(settings=False)
         lines += [f"    {example.case} ({example.variant})", *(f"    {line}" for line in shown), ""]
     errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
