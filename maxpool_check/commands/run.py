@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="Also fail on differences that a document leaves open, and on inconsistencies; known defects still pass (see --known none).",
 )  # fmt: skip
 @options.quiet
-@options.verbose("Show known defects in full")
+@options.verbose("Show all of the report and not one screen")
 @options.paths
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", selected: tuple[str, ...], spec: tuple[str, ...],

@@ -47,15 +47,9 @@ class FindingView:
     pages: Callable[[str, str], str] | None = None
 
     @property
-    def name(self) -> str:
-        """The id of the defect, or the kinds of what no known defect expects."""
-        limit = " (a limit)" if self.finding.limit and self.finding.defect is None else ""
-        return (self.finding.defect.id if self.finding.defect is not None else ", ".join(self.finding.kinds)) + limit
-
-    @property
     def anchor(self) -> str:
         """The id of its element."""
-        return slug(f"finding-{self.finding.target}-{self.finding.status}-{self.name}")
+        return slug(f"finding-{self.finding.target}-{self.finding.status}-{self.finding.name}")
 
     @property
     def status(self) -> str:
@@ -79,7 +73,7 @@ class FindingView:
         severity = Span(finding.severity.value, tone=finding.severity.value)
         tone = "unexpected" if finding.is_unexpected else "known"
         badges = [Span(self.status, strong=finding.is_unexpected, tone=tone), severity]
-        title: list[str | Span] = [Span(self.name, code=True)]
+        title: list[str | Span] = [Span(self.finding.name, code=True)]
         if finding.defect is not None and finding.defect.title:
             title.append(f": {self.title}")
         amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')} on "
@@ -88,7 +82,7 @@ class FindingView:
             "severity": finding.severity.value,
             "kinds": " ".join(self.kinds),
             "example": example.case,
-            "name": self.name,
+            "name": self.finding.name,
         }
         about = map(Paragraph, self.notes) if is_brief else self._about()
         content = [*about, *self._example(), *self._references(), *self._repeat(), *self._cases()]
@@ -189,7 +183,7 @@ class FindingView:
             rows.append([case, variants, first.spec, dtype, *([] if is_brief else [ExecutionView(first).first])])
         headings = ["case", "variants", "document", "dtype", "expected and got"][: 4 if is_brief else 5]
         data = [{"clauses": " ".join(first.clauses)} if first.clauses else {} for first, *_ in shown]
-        return blocks.Table(headings, rows, label=f"Cases of {self.name}", name="rows", data=data)
+        return blocks.Table(headings, rows, label=f"Cases of {self.finding.name}", name="rows", data=data)
 
     def _cut(self, text: str) -> str:
         is_whole = self.everything or self.form.is_page

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.judging.window_contents import ZERO
-from maxpool_check.results.details import Cause
+from maxpool_check.results.details import Cause, Cell
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
 
 _NOTICES = {
@@ -23,6 +23,18 @@ _NOTICES = {
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
+
+_VAGUE = frozenset({DivergenceKind.REWRITTEN_WRONGLY.value, DivergenceKind.ACCEPTS_INVALID.value})
+"""The kinds that say what follows from a mistake, and nothing of the mistake."""
+
+_FREQUENT = frozenset({"shape", "crash", "refuses-valid"})
+"""Kinds of defects that have nothing else in common."""
+
+_LARGEST = 65504
+"""Floats as large as the largest of float16 are extremes."""
+
+_FEW = 4
+"""An input of fewer cells is the smallest example, and not the most convincing one."""
 
 _Groups = dict[frozenset[str], list[Execution]]
 """Executions by their kinds."""
@@ -73,6 +85,12 @@ class Finding:
     def cases(self) -> list[str]:
         """The cases, without repetition."""
         return list(dict.fromkeys(execution.case for execution in self.executions))
+
+    @property
+    def name(self) -> str:
+        """The id of the defect, or the kinds of what no known defect expects."""
+        limit = " (a limit)" if self.limit and self.defect is None else ""
+        return (self.defect.id if self.defect is not None else ", ".join(self.kinds)) + limit
 
     @property
     def title(self) -> str:
@@ -164,7 +182,8 @@ def findings(record: Record) -> list[Finding]:
         groups: dict[tuple[str, bool, bool], _Groups] = defaultdict(lambda: defaultdict(list))
         expected: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
-            narrowed = _of_unexplained(msgspec.structs.replace(execution, causes=named))
+            cells = tuple(sorted(execution.cells, key=_doubt))
+            narrowed = _of_unexplained(msgspec.structs.replace(execution, causes=named, cells=cells))
             if execution.known is not None:
                 expected[execution.known, execution.status].append(narrowed)
                 continue
@@ -191,6 +210,21 @@ def findings(record: Record) -> list[Finding]:
     return sorted(result, key=order)
 
 
+def by_name(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings of the same name, on several targets, together."""
+    grouped: dict[str, list[Finding]] = {}
+    for finding in findings:
+        grouped.setdefault(finding.name, []).append(finding)
+    return list(grouped.values())
+
+
+def alike(finding: Finding, known: Iterable[KnownEntry]) -> list[str]:
+    """The known defects of its target that show themselves in the same kinds as a finding that nothing names, if they are few."""
+    kinds = {*finding.kinds} - _DEPENDENT - _VAGUE - _FREQUENT
+    ids = [each.id for each in known if each.target == finding.target and {*each.kinds} - _DEPENDENT - _VAGUE == kinds]
+    return ids if kinds and finding.defect is None and len(ids) <= _MOST_POSSIBLE else []
+
+
 def _of_unexplained(execution: Execution) -> Execution:
     """The execution with those of its kinds and wrong cells alone that no known defect explains, if some are explained."""
     kinds = execution.unexplained
@@ -201,16 +235,33 @@ def _of_unexplained(execution: Execution) -> Execution:
     return msgspec.structs.replace(execution, kinds=kinds, counts=counts, cells=cells)
 
 
+def _doubt(cell: Cell) -> int:
+    """How hard it is to see that a cell is wrong: 0 for an ordinary value or index among ordinary values, 3 for a sign of zero."""
+    try:
+        expected, got = float(cell.expected), float(cell.got)
+        window = [float(value) for value in cell.values or ()]
+    except ValueError:
+        return 2
+    if expected == got:
+        return 3
+    # Written so that NaN is no ordinary value.
+    is_ordinary = all(abs(value) < _LARGEST for value in (expected, got, *window))
+    return 0 if is_ordinary and len(window) > 1 else 1 if is_ordinary else 2
+
+
 def _in_order(
     executions: Sequence[Execution], kinds: frozenset[str], example: str | None = None
 ) -> tuple[Execution, ...]:
-    """The example of a defect first, then what shows most of the kinds and nothing else, cases by hand first, then by size."""
+    """The example of a defect first, then the most convincing: ordinary values, most of the kinds, by hand, then by size."""
 
     def order(execution: Execution) -> tuple[object, ...]:
         missing = kinds - {*execution.kinds, *execution.counts, *(cause.kind for cause in execution.causes)}
+        doubt = _doubt(execution.cells[0]) if execution.cells else 0
+        is_tiny = execution.input is not None and math.prod(execution.input.pooled.shape) < _FEW
         is_generated = execution.case.startswith("generated/")
         more = len({*execution.kinds} - kinds)
-        return execution.case != example, len(missing), more, is_generated, by_size(execution)
+        hand = is_tiny, bool(execution.translation), is_generated
+        return execution.case != example, doubt, len(missing), more, *hand, by_size(execution)
 
     return tuple(sorted(executions, key=order))
 
@@ -226,8 +277,8 @@ def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]
             kinds = (kinds - _CELLS[output]) | named
     if not kinds:
         kinds = {DivergenceKind.SHAPE.value}
-    # That a wrong Y depends on something is no defect of its own.
-    return frozenset((kinds - _DEPENDENT) or kinds)
+    # That a wrong Y depends on something is no defect of its own, nor what follows from one.
+    return frozenset((kinds - _DEPENDENT - _VAGUE) or (kinds - _DEPENDENT) or kinds)
 
 
 def _merged(groups: _Groups) -> _Groups:
@@ -253,9 +304,13 @@ def _merged(groups: _Groups) -> _Groups:
 
 
 def _by_cause(groups: _Groups) -> _Groups:
-    """Puts executions all of whose wrong cells one mistake explains, the most frequent first, into the group of that mistake."""
+    """Puts executions that show one mistake, or all of whose wrong cells it explains, the most frequent first, into its group."""
+    result: _Groups = defaultdict(list)
+    for kinds, executions in groups.items():
+        named = frozenset(kind for kind in kinds if hypothesis(kind) and kind not in _CELLS["Y"])
+        result[named if len(named) == 1 else kinds] += executions
+    groups = dict(result)
     mistakes = [kinds for kinds in groups if len(kinds) == 1 and hypothesis(next(iter(kinds)))]
-    result = dict(groups)
     for mistake in sorted(mistakes, key=lambda kinds: -len(groups[kinds])):
         (kind,) = mistake
         for kinds in [each for each in result if each not in mistakes]:

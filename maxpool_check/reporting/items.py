@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.case_results import CaseResult, case_results
-from maxpool_check.results.record import NOT_EXECUTED, KnownEntry, Record, TargetDescription, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, KnownEntry, TargetDescription, Verdict
 
 if TYPE_CHECKING:
     from maxpool_check.reporting.run_report import RunReport
@@ -131,7 +130,7 @@ def of_run(report: "RunReport") -> Checks:
             for kind, about in DESCRIPTIONS.items()
         }
         logs.append(Log(target.name, header.tool, items, rules | known, [*report.problems, *errors], outdated))
-    return Checks(suites, logs, report.problems, _wall_seconds(report.record))
+    return Checks(suites, logs, report.problems, report.seconds)
 
 
 def _outdated(report: "RunReport", target: TargetDescription) -> list[KnownEntry]:
@@ -225,14 +224,3 @@ def _alert(case: CaseResult, reasons: Mapping[str, str]) -> Alert:
         (worst.case.rpartition(":")[2], worst.case),
         "; ".join(f"{defect}: {reasons.get(defect, '')}" for defect in case.defects) if is_known else None,
     )
-
-
-def _wall_seconds(record: Record) -> float:
-    """How long the run took, in whole seconds; 0 if it took less or did not end, or if its times are none."""
-    try:
-        finished = record.footer.finished if record.footer is not None else record.header.started
-        started, ended = map(datetime.fromisoformat, (record.header.started, finished))
-        return max(0.0, (ended - started).total_seconds())
-    except (ValueError, TypeError):
-        # Of two times, one has a zone.
-        return 0.0

@@ -200,7 +200,7 @@ class _View:
             about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
         title = [Paragraph(finding.title)] if finding.defect is not None else []
         content = [*title, *block.blocks] if in_full else []
-        return replace(block, title=Span(view.name, code=True), about=about, blocks=content)
+        return replace(block, title=Span(view.finding.name, code=True), about=about, blocks=content)
 
     def _reach(self) -> Iterator[Block]:
         """The known defects that can reach a node, and that no execution showed."""

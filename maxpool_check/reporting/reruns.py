@@ -51,18 +51,20 @@ def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
 
 def explain_again(execution: Execution) -> list[str]:
     """The command that draws a case, with what is wrong on its target where that can be named."""
-    place = place_of(execution.case, execution.origin.rpartition(":")[0])
+    path = execution.origin.rpartition(":")[0]
+    place = execution.case if _is_shipped(execution) else place_of(execution.case, path)
     return ["maxpool-check", "explain", place, *(["-t", execution.target] if _can_run(execution.target) else [])]
 
 
 def next_step(report: RunReport) -> str:
-    """What to do next; empty if there is nothing."""
+    """The command line that shows more of the result, or what to do; empty if there is nothing."""
     if report.record.footer is None:
         return ""
-    if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
-        return shlex.join(explain_again(report.unexpected[0].smallest))
-    if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
-        return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
+    findings = report.unexpected or ([] if report.outdated else report.accepted)
+    if report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED) and findings:
+        first = findings[0]
+        is_reviewed = first.is_expected and _is_shipped(first.smallest)
+        return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.smallest))
     if report.exit_code == ExitCode.INCOMPLETE:
         targets = [target.name for target in report.record.header.targets]
         failed = next((name for name in targets if any(each.startswith(name) for each in report.problems[:1])), "")
@@ -76,6 +78,11 @@ def next_step(report: RunReport) -> str:
 def place_of(case: str, file: str) -> str:
     """What names a case of a file on the command line."""
     return f"{file}:{case.rpartition(':')[2]}"
+
+
+def _is_shipped(execution: Execution) -> bool:
+    """Whether its case comes with the tool, so that its id alone names it."""
+    return execution.origin.startswith("corpus:")
 
 
 def can_start(target: str) -> bool:

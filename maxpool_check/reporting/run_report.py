@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar
@@ -30,12 +31,6 @@ class ResultGroup(str, Enum):
     """A graph is refused that the document allows, which the runtime does not implement."""
     INCONSISTENCY = "inconsistency"
     """The document allows each result, but they differ from variant to variant."""
-
-    def counted(self, count: int, adjective: str = "") -> str:
-        """``1 crash``, ``2 known crashes``."""
-        nouns = {ResultGroup.CRASH: "crashes", ResultGroup.INCONSISTENCY: "inconsistencies"}.get(self, "")
-        blank = " " if adjective else ""
-        return plural(count, adjective + blank + self.value, nouns and adjective + blank + nouns)
 
 
 @dataclass(frozen=True)
@@ -81,16 +76,11 @@ def _tallies(
     return result
 
 
-def _in_words(findings: Iterable[Finding], adjective: str = "") -> str:
-    """``318 known divergences in 12 defects, 557 known refusals in 3 defects``."""
-    return ", ".join(
-        f"{group.counted(tally.executions, adjective)} in {plural(tally.defects, 'defect')}"
-        for group, tally in _tallies(findings, ResultGroup, group_of).items()
-    )
-
-
 _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED)
 """The verdicts that compare nothing with a document."""
+
+_MOST_RELEASES = 2
+"""A sentence names so many releases."""
 
 
 class RunLabel(str, Enum):
@@ -123,10 +113,11 @@ class RunReport:
         return of_run(self)
 
     def documents(self, form: Form) -> Iterator[Document]:
-        """The report in this form."""
+        """The report in this form; for a terminal one screen, unless all is asked for."""
+        from maxpool_check.reporting.run_screen import screen
         from maxpool_check.reporting.run_view import document
 
-        yield document(self, form)
+        yield screen(self) if form is Form.TEXT and not self.verbose else document(self, form)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -167,11 +158,6 @@ class RunReport:
         return self.totals[Verdict.CONFORMS]
 
     @cached_property
-    def groups(self) -> Mapping[ResultGroup, Tally]:
-        """The compared executions that do not conform, by group: those that occur, in order."""
-        return _tallies(self.findings, ResultGroup, group_of)
-
-    @cached_property
     def severities(self) -> Mapping[Severity, Tally]:
         """The defects, executions and cases of each severity that occurs, the worst first."""
         return _tallies(self.findings, Severity, lambda _, finding: finding.severity)
@@ -183,12 +169,48 @@ class RunReport:
         return f"{cases} in {plural(executions, 'execution')}" if executions else f"nothing of {cases}"
 
     @property
+    def software(self) -> str:
+        """What was tested: a release with its provider and its processor, or the names of several targets."""
+        if len(self.record.header.targets) != 1:
+            return ", ".join(self.counts) or "no target"
+        (target,) = self.record.header.targets
+        name = target.name if ":" in target.name else ""
+        where = target.processor.short if target.processor is not None else ""
+        return ", ".join(filter(None, (target.about.replace("ExecutionProvider", ""), where, name)))
+
+    @property
     def balance(self) -> str:
-        """How many of the compared executions conform, and how many were not compared, in words."""
-        verb = "conforms" if 1 in (self.conforming, self.compared) else "conform"
+        """How many of the compared executions conform, in words."""
+        verb = "conforms" if self.conforming == 1 else "conform"
+        return f"{self.conforming} of {plural(self.compared, 'comparison')} {verb}"
+
+    @property
+    def apart(self) -> list[str]:
+        """How many limits the runtime has, and how many executions were not compared, in words."""
+        limits = sum(finding.severity is Severity.LIMIT and not finding.is_unexpected for finding in self.findings)
         others = (verdict for verdict in _OUTSIDE if self.totals[verdict])
-        apart = [f"{self.totals[verdict]} {verdict.value.replace('-', ' ')}" for verdict in others]
-        return ", ".join([f"{self.conforming} of {plural(self.compared, 'compared execution')} {verb}", *apart])
+        numbers = [f"{self.totals[verdict]} {verdict.value.replace('-', ' ')}" for verdict in others]
+        return [*([plural(limits, "limit")] if limits else []), *numbers]
+
+    @property
+    def accepted(self) -> list[Finding]:
+        """The findings that do not fail the run, without limits: the worst first."""
+        found = [each for each in self.findings if not each.is_unexpected and each.severity is not Severity.LIMIT]
+        return sorted(found, key=lambda each: (each.severity.rank, -len(each.cases)))
+
+    @property
+    def counted(self) -> list[str]:
+        """``14 known, 2 of them repaired in 1.29.0: upgrade``: what does not fail the run, in words."""
+        known = [finding for finding in self.accepted if finding.is_expected]
+        repaired = [each.defect.fixed for each in known if each.defect is not None and each.defect.fixed]
+        releases = sorted(set(repaired))
+        inconsistent = sum(each.is_inconsistency for each in self.accepted if not each.is_expected)
+        words = [f"{len(known)} known"] if known else []
+        if repaired:
+            when = f"in {' and '.join(releases)}" if len(releases) <= _MOST_RELEASES else "since"
+            words.append(f"{len(repaired)} of them repaired {when}: upgrade")
+        words += [f"{len(self.special)} on special values alone"] if self.special else []
+        return words + ([plural(inconsistent, "inconsistency", "inconsistencies")] if inconsistent else [])
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:
@@ -205,6 +227,19 @@ class RunReport:
         return {
             entry.id: " ".join((entry.title or entry.reason).split()) for entry in self.known if entry.target == target
         }
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took, in whole seconds; 0 if it took less or did not end, or if its times are none."""
+        header, footer = self.record.header, self.record.footer
+        try:
+            started, ended = map(
+                datetime.fromisoformat, (header.started, footer.finished if footer else header.started)
+            )
+            return max(0.0, (ended - started).total_seconds())
+        except (ValueError, TypeError):
+            # Of two times, one has a zone.
+            return 0.0
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -225,27 +260,28 @@ class RunReport:
             return RunLabel.NOTHING_COMPARED.value, "no execution could be compared with a document"
         if self.exit_code == ExitCode.INCOMPLETE:
             return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
-        expected = [finding for finding in self.findings if finding.is_expected]
-        inconsistent = [each for each in self.findings if not each.is_expected and each.is_inconsistency]
-        accepted = [_in_words(expected, "known"), _in_words(self.special, "special-value"), _in_words(inconsistent)]
         if self.exit_code == ExitCode.UNEXPECTED:
-            label, parts = RunLabel.UNEXPECTED, self._unexpected()
-        else:
-            # Wrong values are never a success without a word.
-            wrong = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
-            label = RunLabel.CONFORMS if set(self.groups) <= {ResultGroup.INCONSISTENCY} else wrong
-            parts = ["0 unexpected"]
-        return label.value, "; ".join(filter(None, [*parts, *accepted, self.balance]))
+            return RunLabel.UNEXPECTED.value, self._unexpected
+        if self.conforming + self.totals[Verdict.INCONSISTENT] == self.compared:
+            return RunLabel.CONFORMS.value, ", ".join(self.counted) or self.balance
+        # Wrong values are never a success without a word.
+        expected = any(finding.is_expected for finding in self.findings)
+        label = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
+        return label.value, ", ".join(self.counted or self.apart[:1])
 
-    def _unexpected(self) -> list[str]:
+    @property
+    def _unexpected(self) -> str:
         """What fails the run, in words."""
-        unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
+        if self.unexpected:
+            return f"{len(self.unexpected)} new"
+        if self.outdated:
+            return f"{plural(len(self.outdated), 'known defect')} to remove or review"
+        # A strict run fails on what documents leave open.
         allowed = sum(bool(execution.information) for execution in self.record.executions)
-        results = f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"
-        if groups := _in_words(self.unexpected):
-            results += f": {groups}"
-        return [
-            results if unexpected else "",
-            f"{plural(len(self.outdated), 'known defect')} to remove or review" if self.outdated else "",
-            f"{plural(allowed, 'difference')} that the documents allow" if allowed else "",
-        ]
+        differences = [f"{plural(allowed, 'difference')} that the documents allow"] if allowed else []
+        return ", ".join([*differences, *self.counted])
+
+    @property
+    def tone(self) -> str:
+        """``good``, ``known`` or ``bad``, as the result is."""
+        return "good" if self.result[0] == RunLabel.CONFORMS else "known" if self.passed else "bad"

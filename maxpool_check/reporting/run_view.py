@@ -30,8 +30,8 @@ from maxpool_check.reporting.blocks import (
 from maxpool_check.reporting.finding_view import FindingView, filters
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.provenance import environment, interpretations, profiles
-from maxpool_check.reporting.reruns import next_step
 from maxpool_check.reporting.run_report import ResultGroup, RunLabel, RunReport, group_of
+from maxpool_check.reporting.run_screen import closing
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural, shortened
@@ -109,13 +109,11 @@ class RunView:
     def verdicts(self) -> tuple[list[Block], list[Block]]:
         """The result of the run, and what else is wrong with the run itself."""
         label, text = self.report.result
-        tone = "good" if label == RunLabel.CONFORMS else "known" if self.report.passed else "bad"
-        size = f"{plural(len(self.record.executions), 'execution')} of {plural(self.record.header.cases, 'case')}"
         problems = [problem.splitlines() or [""] for problem in self.report.problems if self.record.footer is not None]
-        result: list[Block] = [blocks.Verdict(label, f"{text} ({size})", tone)]
+        result: list[Block] = [blocks.Verdict(label, text, self.report.tone)]
         others: list[Block] = [Paragraph(first, "problem") for first, *_ in problems]
         if problems and label == RunLabel.INCOMPLETE:
-            result, others = [blocks.Verdict(label, first, tone) for first, *_ in problems], []
+            result, others = [blocks.Verdict(label, first, self.report.tone) for first, *_ in problems], []
         others += [blocks.Lines(rest, "What is wrong with the run") for _, *rest in problems if rest]
         for entry in self.report.outdated:
             text = f"  {entry.id} on {entry.target}: {shortened(entry.message)}"
@@ -160,7 +158,7 @@ class RunView:
             title = view.title if finding.defect is not None else finding.smallest.case
             title += f" (on {finding.target})" if len(self.targets) > 1 else ""
             severity = Span(finding.severity.value, tone=finding.severity.value)
-            name = Span(view.name, code=True, href=f"#{view.anchor}" if view.anchor in anchors else "")
+            name = Span(view.finding.name, code=True, href=f"#{view.anchor}" if view.anchor in anchors else "")
             rows.append([severity, name, title, str(len(finding.cases)), view.status])
         headings = ["severity", "defect", "what is wrong", "cases", "status"]
         table = Table(headings, rows, frozenset((3,)), label="Defects", name="overview")
@@ -284,7 +282,8 @@ class RunView:
         severities = [(severity.value, severity.meaning) for severity in self.report.severities]
         words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
         balance = _texts()["balance" if severities else "nothing_wrong"]
-        about = [] if self.is_terminal else [Paragraph(f"{self.report.balance}. {balance}")]
+        counted = ", ".join([self.report.balance, *self.report.apart])
+        about = [] if self.is_terminal else [Paragraph(f"{counted}. {balance}")]
         return [*self.numbers(), *about, *([words] if self.form.is_page else [])]
 
     def setting(self) -> list[Block]:
@@ -310,6 +309,6 @@ def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | N
     ]
     title, is_above = ", ".join(view.targets), not view.is_terminal
     title = title if form.is_page else f"MaxPool on {shortened(title, 300)}"
-    head = [*results, *view.facts(), *(problems if is_above else [])]
-    following = list(filter(None, [next_step(report)]))
-    return Document("MaxPool conformance", title, head, [*content, *([] if is_above else problems)], following)
+    if not is_above:
+        return Document("", title, view.facts(), [*content, *problems, *closing(report)])
+    return Document("MaxPool conformance", title, [*results, *view.facts(), *problems], content)

@@ -202,7 +202,7 @@ def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuse
     (tmp_path / "own.yaml").write_text(f"cases: [{{id: masked, outputs: [Y], {case}}}]\n")
     run, record = ("run", tmp_path, "-t", "onnxruntime"), tmp_path / "record.jsonl"
     unexpected = "Known of the runtime, and expected by no file of this corpus."
-    cli(*run, "-o", record).check(1, "UNEXPECTED  ORT-LOWEST-BLOCKED: ", unexpected)
+    cli(*run, "-o", record).check(1, "UNEXPECTED  ORT-LOWEST-BLOCKED  wrong-on-special", unexpected)
     assert "NEW  y-lowest-for-neg-inf" in cli(*run, "--known", "none").out
     for form in ("markdown", "html", "json", "junit", "sarif", "github"):
         assert "ORT-LOWEST-BLOCKED" in cli("report", record, "--report", form).out

@@ -1,0 +1,161 @@
+"""The report of a run on one screen: what was run, what is new, what is known and what to do about it, and what to type."""
+
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from maxpool_check.reporting import blocks
+from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, Table
+from maxpool_check.reporting.executions import ExecutionView, cell_line
+from maxpool_check.reporting.findings import Finding, alike, by_name, sentence
+from maxpool_check.reporting.reruns import can_start, next_step
+from maxpool_check.reporting.run_report import RunLabel, RunReport
+from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.words import plural, shortened, some
+
+_LINES = 25
+"""The lines of the screen."""
+
+_MOST_NEW = 5  # New findings with an example; the others are counted.
+_MOST_KNOWN = 10
+_LEAST_KNOWN = 3  # Where there is room for fewer, they are counted.
+_MOST_ROWS = 6  # Of a drawing.
+_MOST_PROBLEMS = 6
+_ADVICE = 40  # Columns.
+
+
+def screen(report: RunReport) -> Document:
+    """The report for a terminal: each block is a line, or a row of a table."""
+    head, last = [*_head(report), *_problems(report)], list(closing(report))
+    room = _LINES - len(head) - len(last) - 2
+    # As many findings are drawn as there is room for.
+    new = next(
+        lines for drawn in range(_MOST_NEW, -1, -1) if len(lines := list(_new(report, drawn))) < room - 3 or not drawn
+    )
+    known = list(_known(report, room - len(new) - 1))
+    return Document("", "", (), [*(Section("", part) for part in (head, new, known) if part), *last])
+
+
+def closing(report: RunReport) -> Iterator[Block]:
+    """The result with what to type, and how to test a model on the same runtime."""
+    label, text = report.result
+    step = next_step(report)
+    line = "  ".join(filter(None, (text, step)))
+    fits = len(label) + len(line) + 2 <= report.width
+    yield blocks.Verdict(label, line if fits else text, report.tone)
+    yield from [] if fits or not step else [blocks.Command(step, "see more")]
+    has_ended = report.exit_code in (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED) and report.record.header.corpus
+    for target in report.record.header.targets[:1] if has_ended else ():
+        if target.newest_opset is not None and target.computes and can_start(target.name):
+            command = ["maxpool-check", "model", "my.onnx", "-t", target.name]
+            yield Paragraph(f"Your model?  {shlex.join(command)}")
+
+
+def _head(report: RunReport) -> Iterator[Block]:
+    """What was run, and how much of it is new, known and right."""
+    header = report.record.header
+    numbers = [plural(header.cases, "case"), plural(len(report.record.executions), "execution")]
+    size = "  ".join([*numbers, *([f"{report.seconds:.0f} s"] if report.seconds else [])])
+    yield Paragraph(f"{_cut(report.software, report.width - len(size) - 2)}  {size}")
+    if report.compared:
+        count = len(report.unexpected)
+        new = Span(f"{count} NEW", strong=True, tone="bad") if count else "0 new"
+        known = ", ".join(report.counted) or "0 known"
+        yield Paragraph([new, f"{' finding' * bool(count)}{'s' * (count > 1)}, {known}; {report.balance}"])
+
+
+def _problems(report: RunReport) -> Iterator[Block]:
+    """What is wrong with the run itself, and which known defects are to be removed."""
+    lines = [line for problem in report.problems for line in problem.splitlines()]
+    # The result begins with the first.
+    lines = lines[report.result[0] == RunLabel.INCOMPLETE :]
+    errors = Counter(each.message for each in report.record.executions if each.verdict is Verdict.ERROR)
+    lines += [f"{plural(number, 'execution')} failed: {message}" for message, number in errors.items()]
+    lines += [f"{each.status.value.upper()}  {each.id} on {each.target}: {each.message}" for each in report.outdated]
+    yield from (Paragraph(line, "problem") for line in some(lines, _MOST_PROBLEMS))
+
+
+def _new(report: RunReport, drawn: int) -> Iterator[Block]:
+    """The first new findings, each with its example, which is drawn of the first of them; how many more there are."""
+    grouped = by_name(report.unexpected)
+    for number, findings in enumerate(grouped[:_MOST_NEW]):
+        first, cases = findings[0], {case for each in findings for case in each.cases}
+        place = f" on {', '.join(each.target for each in findings)}" if len(report.counts) > 1 else ""
+        label = Span(f"{first.label.upper()}  ", strong=True, tone="bad")
+        name = first.name if first.defect is not None else ", ".join(some(first.example_kinds or first.kinds, 1))
+        about = f"  {first.severity.value}, {plural(len(cases), 'case')}: {first.smallest.case}{place}"
+        yield Paragraph([label, Span(name, strong=True), _cut(about, report.width - len(label.text) - len(name))])
+        lines = [*_example(first, number < drawn)]
+        if names := alike(first, report.known):
+            lines.append(f"looks like {' or '.join(names)}, not expected here")
+        yield from (Paragraph(f"  {_cut(line, report.width - 2)}") for line in lines if line.strip())
+    if left := sum(map(len, grouped[_MOST_NEW:])):
+        yield Paragraph(f"{left} more new {'finding' if left == 1 else 'findings'}: -v")
+
+
+def _example(finding: Finding, is_drawn: bool) -> Iterator[str]:
+    """What is wrong in words, the example, and what explains it."""
+    view, cells = ExecutionView(finding.smallest), finding.smallest.cells
+    is_known = finding.defect is not None and finding.defect.title
+    yield finding.title if is_known else " ".join(map(sentence, finding.example_kinds[:2]))
+    yield from finding.notices
+    if finding.defect is not None and finding.defect.advice:
+        yield f"do: {finding.defect.advice}"
+    if is_drawn:
+        yield f"  {view.settings}"
+        yield from (f"    {line}" for line in some(_window(view), _MOST_ROWS))
+    total = sum(finding.smallest.counts.values())
+    more = f"  (and {total - 1} more)" if total > 1 else ""
+    wrong = [f"{cell_line(cells[0], kind=False)}{more}"] if cells else [*filter(None, [view.message]), *view.reasons]
+    yield from (f"  {line}" for line in wrong[:1])
+    if finding.explanation and is_drawn:
+        yield finding.explanation.partition(" Symptoms of it")[0]
+
+
+def _window(view: ExecutionView) -> list[str]:
+    """X around the first wrong cell, without marks, which need a legend; or the graph."""
+    if view.drawing is None or not view.drawing.planes:
+        return view.graph[:1]
+    plane, shape = view.drawing.planes[0], view.execution.input.pooled.shape if view.execution.input else ()
+    lines = [re.sub("[=!]", " ", line) for line in plane.lines]
+    return [plane.heading] * (math.prod(shape[:2]) > 1) + lines
+
+
+def _known(report: RunReport, room: int) -> Iterator[Block]:
+    """What is known, the worst first, in so many lines, how much of it is left out, and what is no finding."""
+    grouped = by_name(report.accepted)
+    # Its headings, an empty line and two lines of what is left out.
+    most = min(_MOST_KNOWN, room - 4)
+    shown = grouped[: most if most >= _LEAST_KNOWN else 0]
+    if shown:
+        yield from _table(report.width, shown)
+    if left := len(grouped) - len(shown):
+        runtimes = dict.fromkeys(name.partition("==")[0] for name in report.counts)
+        listing = f"maxpool-check defects list {' '.join(runtimes)}"
+        words = f"{left} more" if shown else ", ".join(report.counted)
+        yield Paragraph(f"{words}: {'-v' if any(':' in name for name in runtimes) else listing}")
+    if report.apart:
+        yield Paragraph(f"{', '.join(report.apart)}: -v")
+
+
+def _table(width: int, grouped: Sequence[Sequence[Finding]]) -> Iterator[Table]:
+    """A row for each defect: what is wrong, in how many cases, and what to do about it."""
+    is_known = any(first.is_expected for first, *_ in grouped)
+    headings = ["Known, worst first" if is_known else "Allowed, worst first", "", "cases", "do"]
+    advice = [first.defect.advice if first.defect is not None else "" for first, *_ in grouped]
+    to_do = min(_ADVICE, max(map(len, ["-", *advice])))
+    room = width - max(len(headings[0]), *(len(first.name) for first, *_ in grouped)) - len("cases") - to_do - 8
+    rows: list[list[Inline]] = []
+    for findings, text in zip(grouped, advice, strict=True):
+        # Every title is about MaxPool.
+        title = re.sub(r"^(A )?MaxPool (with |of )?", "", findings[0].title)
+        cases = {case for finding in findings for case in finding.cases}
+        rows.append([findings[0].name, _cut(title, max(room, 12)), str(len(cases)), _cut(text, _ADVICE) or "-"])
+    yield Table(headings, rows, frozenset((2,)), label="Known")
+
+
+def _cut(text: str, most: int) -> str:
+    indent = len(text) - len(text.lstrip())
+    return f"{' ' * indent}{shortened(text, most - indent, end=False)}" if len(text) > most else text
