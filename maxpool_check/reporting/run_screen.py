@@ -28,29 +28,29 @@ _ADVICE = 40  # Columns.
 
 def screen(report: RunReport) -> Document:
     """The report for a terminal: each block is a line, or a row of a table."""
-    head, last = [*_head(report), *_problems(report)], list(closing(report))
-    room = _LINES - len(head) - len(last) - 2
+    head = [*_head(report), *_problems(report)]
+    verdict, following = closing(report)
+    room = _LINES - len(head) - len(following) - 3
     # As many findings are drawn as there is room for.
     new = next(
         lines for drawn in range(_MOST_NEW, -1, -1) if len(lines := list(_new(report, drawn))) < room - 3 or not drawn
     )
     known = list(_known(report, room - len(new) - 1))
-    return Document("", "", (), [*(Section("", part) for part in (head, new, known) if part), *last])
+    return Document("", "", [verdict], [Section("", part) for part in (head, new, known) if part], following)
 
 
-def closing(report: RunReport) -> Iterator[Block]:
+def closing(report: RunReport) -> tuple[blocks.Verdict, list[str]]:
     """The result with what to type, and how to test a model on the same runtime."""
     label, text = report.result
     step = next_step(report)
     line = "  ".join(filter(None, (text, step)))
     fits = len(label) + len(line) + 2 <= report.width
-    yield blocks.Verdict(label, line if fits else text, report.tone)
-    yield from [] if fits or not step else [blocks.Command(step, "see more")]
+    following = [] if fits or not step else [step]
     has_ended = report.exit_code in (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED) and report.record.header.corpus
     for target in report.record.header.targets[:1] if has_ended else ():
         if target.newest_opset is not None and target.computes and can_start(target.name):
-            command = ["maxpool-check", "model", "my.onnx", "-t", target.name]
-            yield Paragraph(f"Your model?  {shlex.join(command)}")
+            following.append(f"Your model?  {shlex.join(['maxpool-check', 'model', 'my.onnx', '-t', target.name])}")
+    return blocks.Verdict(label, line if fits else text, report.tone), following
 
 
 def _head(report: RunReport) -> Iterator[Block]:

@@ -310,5 +310,6 @@ def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | N
     title, is_above = ", ".join(view.targets), not view.is_terminal
     title = title if form.is_page else f"MaxPool on {shortened(title, 300)}"
     if not is_above:
-        return Document("", title, view.facts(), [*content, *problems, *closing(report)])
+        verdict, following = closing(report)
+        return Document("", title, [verdict, *view.facts()], [*content, *problems], following)
     return Document("MaxPool conformance", title, [*results, *view.facts(), *problems], content)

@@ -146,9 +146,9 @@ def test_folders_are_run_as_they_are(cli, tmp_path, folder):
     assert cli("cases", "lint", tmp_path / folder).code == 0
     assert cli("run", tmp_path / folder).code == 0
     wrong = cli("run", tmp_path / folder, "-t", f"python:{KERNELS}:refuses_everything").check(1)
-    (command,) = [line for line in wrong.out.splitlines() if line.startswith("maxpool-check explain ")]
+    (command,) = [line for line in wrong.out.splitlines() if line.startswith("Next: maxpool-check explain ")]
     # The printed command works as it stands.
-    cli(*shlex.split(command)[1:]).check(0, "refuses  refuses-valid")
+    cli(*shlex.split(command)[2:]).check(0, "refuses  refuses-valid")
 
 
 def test_what_is_left_out_is_named_and_the_rest_is_done(cli, tmp_path):

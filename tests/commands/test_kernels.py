@@ -106,8 +106,8 @@ def test_how_a_function_is_called_and_what_its_exceptions_mean(
 
 def test_what_to_do_with_a_target_that_was_given_up(cli, tmp_path):
     (tmp_path / "kernel.py").write_text("def maxpool(X, attributes):\n    return Y\n")
-    checked = shlex.join(["maxpool-check", "targets", "check", misbehaving("dies")])
-    corrected = f"correct {tmp_path}/kernel.py and run again"
+    checked = f"Next: {shlex.join(['maxpool-check', 'targets', 'check', misbehaving('dies')])}"
+    corrected = f"Next: correct {tmp_path}/kernel.py and run again"
     for target, line in ((misbehaving("dies"), checked), (f"python:{tmp_path}/kernel.py:maxpool", corrected)):
         assert cli("run", "corpus:edge/neg-inf", "-t", target).out.splitlines()[-1] == line
 

@@ -18,7 +18,7 @@ def test_a_divergence_in_the_terminal(process, cli, small):
         1, "1 NEW finding, 0 known; 8 of 10 comparisons conform",
         "NEW  indices-sentinel, and 1 more  wrong-on-special, 1 case: small:neg-inf",
         "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (and 3 more)",
-        "\nUNEXPECTED  1 new\nmaxpool-check explain ", err="",
+        "\nUNEXPECTED  1 new\nNext: maxpool-check explain ", err="",
     )  # fmt: skip
     cli("run", small, "-t", RIGHT).check(0, "CONFORMS  10 of 10 comparisons conform", err="")
     quiet = cli("run", small, "-t", SEED, "-q").check(1, out="")

@@ -32,7 +32,7 @@ def write(document: Document, file: TextIO, width: int = 100, *, color: bool = F
     writer.space()
     writer.write_all([*document.blocks, *verdicts])
     for line in document.following:
-        console.print(f"Next: {styled(line)}", soft_wrap=True)
+        console.print(f"{'' if line.startswith('Your model?') else 'Next: '}{styled(line)}", soft_wrap=True)
     # A long text is broken anywhere.
     file.write(inert.no_command("\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))))
 
