@@ -105,10 +105,9 @@ class Output:
             with open_text(path) as file:
                 formats[kind](report if path == STDOUT else plain, file)
         if self.quiet and report.exit_code:
-            head = next(iter(report.documents(Form.TEXT))).head
-            echo(
-                next(f"{each.word}  {shortened(each.sentence)}" for each in head if isinstance(each, Verdict)), err=True
-            )
+            document = next(iter(report.documents(Form.TEXT)))
+            verdict = next(each for each in (*document.head, *document.blocks) if isinstance(each, Verdict))
+            echo(f"{verdict.word}  {shortened(verdict.sentence)}", err=True)
         elif self.prints_text and not self.quiet:
             formats["text"](report, sys.stdout)
         for kind, path in () if self.quiet else self.files:

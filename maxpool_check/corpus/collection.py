@@ -169,12 +169,12 @@ def digest_of(cases: Iterable[Case]) -> str:
     return digest.hexdigest()
 
 
-_ID = re.compile(r"""\bid["']?:\s*["']?([\w.$-]+)""")
+_ID = re.compile(r"""\bid["']?:\s*["']?([^\s"',}]+)""")
 
 
 def ids_in(file: Path) -> list[str]:
-    """What stands behind ``id:`` in the text of a file of cases or defects, without reading it as YAML."""
-    return _ID.findall(file.read_text(encoding="utf-8", errors="replace"))
+    """What stands behind ``id:`` in the text of a file of cases or defects, which is not read as YAML; nothing of a model."""
+    return _ID.findall(file.read_text(encoding="utf-8", errors="replace")) if file.suffix in SUFFIXES else []
 
 
 def ids_of(path: Path) -> dict[Path, tuple[str, list[str]]]:

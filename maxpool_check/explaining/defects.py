@@ -34,16 +34,14 @@ def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Bloc
             since = versions.since(defect)
             # What the first tested version shows may be older.
             first = "-" if since is None else f"<={since}" if tested[:1] == [since] else since
-            words = (defect.id, defect.severity.value, first, versions.until(defect) or "", _sort(defect, versions))
+            sorts = [
+                "rewrite" if each.rewrite else "session" if each.optimizers else "none" for each in defect.remedies
+            ]
+            remedy = "upgrade" if versions.fixed_in(defect) else next(iter(sorts), "")
+            words = (defect.id, defect.severity.value, first, versions.until(defect) or "", remedy)
             rows.append([*(Span(word, code=True) for word in words), defect.title])
         yield Table(["id", "severity", "since", "until", "remedy", "title"], rows)
     yield Paragraph(f"{plural(len(defects), 'defect')}; maxpool-check explain ID shows one")
-
-
-def _sort(defect: Defect, versions: DefectVersions) -> str:
-    """The sort of what to do about a defect: upgrade, rewrite the graph, a session, or none; empty if nobody has looked."""
-    sorts = ["rewrite" if each.rewrite else "session" if each.optimizers else "none" for each in defect.remedies]
-    return "upgrade" if versions.fixed_in(defect) else next(iter(sorts), "")
 
 
 def _remedy(remedy: Remedy) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
@@ -90,8 +89,8 @@ class Upgrade:
 
 def in_words(summary: ChangeSummary) -> str:
     """The reason of a decision on a model, where what only one side executed says more of the model than of its outputs."""
-    words = {Change.MISSING: "not executed on the head", Change.ADDED: "executed on the head alone"}
-    return reduce(lambda text, each: text.replace(f" {each.value}", f" {words[each]}"), words, summary.reason)
+    text = summary.reason.replace(f" {Change.MISSING.value}", " not executed on the head")
+    return text.replace(f" {Change.ADDED.value}", " executed on the head alone")
 
 
 def upgrade(

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, TextIO
 
 import msgspec
@@ -27,8 +28,7 @@ from maxpool_check.words import plural, shortened, some
 _MOST_NAMES = 10
 _IN_FULL = 6
 """So many groups of changes are shown in full, and all that block; the others take a row each."""
-_ON_A_SCREEN = 2
-"""So many that block are shown with an example on a terminal."""
+_ON_A_SCREEN = 2  # That block, each with an example.
 _MOST_LINES = 24
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
 
@@ -103,7 +103,7 @@ class ComparisonReport:
         which = f" from {_name(comparison)}: {comparison}" if len(self.comparisons) > 1 else ""
         anchor = f"-{slug(_name(comparison))}" if which else ""
         is_brief = form is Form.TEXT and most is not None
-        numbers = list(_numbers(comparison, most, is_brief=is_brief))
+        numbers = list(_numbers(comparison, most))
         yield Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
         groups = comparison.summary.groups
         if groups and form is Form.HTML:
@@ -116,7 +116,7 @@ class ComparisonReport:
         shown: list[Block] = [_finding(group, comparison, form, most) for group in groups[:count]]
         if groups[count:]:
             shown += [Paragraph("In short, the other groups of changes:")] if count else []
-            shown.append(table_of(groups[count:], _IN_FULL if is_brief else 100, comparison.defects, is_brief=is_brief))
+            shown.append(table_of(groups[count:], _IN_FULL if is_brief else 100, comparison.defects))
         shown += [Paragraph("-v shows each with an example and its cases", "dim")] if groups and is_brief else []
         changes = shown or [Paragraph("No change that can be observed.")]
         yield Section(f"Changes{which}", changes, f"changes{anchor}", "Changes")
@@ -200,7 +200,7 @@ def _differing(transition: Transition, labels: tuple[str, str]) -> list[str]:
     return lines or ["other bits, in none of the cells that the records hold"]
 
 
-def _numbers(comparison: TargetComparison, most: int | None, *, is_brief: bool) -> Iterator[Block]:
+def _numbers(comparison: TargetComparison, most: int | None) -> Iterator[Block]:
     """The changes that occur, counted; what is wrong in both; what was not compared."""
     summary, rows = comparison.summary, list[list[Inline]]()
     for change, count in ((change, count) for change, count in summary.counts.items() if count):
@@ -219,7 +219,7 @@ def _numbers(comparison: TargetComparison, most: int | None, *, is_brief: bool) 
     yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"
-        table = table_of(summary.unchanged, most and _IN_FULL, comparison.defects, is_brief=is_brief)
+        table = table_of(summary.unchanged, most and _IN_FULL, comparison.defects)
         yield blocks.Folded(title, [table], is_open=True)
     if comparison.left_out:
         title = f"{plural(len(comparison.left_out), 'case')} left out, not the same in both"
@@ -227,23 +227,21 @@ def _numbers(comparison: TargetComparison, most: int | None, *, is_brief: bool) 
 
 
 def table_of(
-    groups: Sequence[TransitionGroup], most: int | None = 100, known: Mapping[str, KnownEntry] | None = None, *,
-    is_brief: bool = False,
-) -> blocks.Table:  # fmt: skip
-    """Groups of changes, a row each, with what to do about the ``known`` defects; ``is_brief``: instead of the smallest case."""
+    groups: Sequence[TransitionGroup], most: int | None = 100, known: Mapping[str, KnownEntry] = MappingProxyType({})
+) -> blocks.Table:
+    """Groups of changes, a row each, with what to do about the ``known`` defects after them, or else the smallest case."""
     rows: list[list[Inline]] = []
+    advice = {name: known[name].advice for group in groups[:most] if (name := group.defects[1] or "") in known}
     for group in groups[:most]:
         accepted = f", accepted: {group.accepted}" if group.accepted is not None else ""
         case = Span(shortened(group.smallest.execution.case, 160), code=True)
         change, why = shortened(f"{group.change.value}{accepted}", 160), shortened(group_cause(group), 160)
-        entry = (known or {}).get(group.defects[1] or "")
-        rows.append([change, why, str(len(group.sizes)), entry.advice if entry is not None else "", case])
+        last = advice.get(group.defects[1] or "", "") if any(advice.values()) else case
+        rows.append([change, why, str(len(group.sizes)), last])
     more = len(groups) - len(rows)
-    rows += [["", f"and {more} more", "", "", ""]] if more else []
-    headings = ["change", "before and after", "cases", "do", "smallest"]
-    left_out = {3} if not any(row[3] for row in rows) else {4} if is_brief else set()
-    columns = [column for column in range(5) if column not in left_out]
-    return blocks.Table([headings[i] for i in columns], [[row[i] for i in columns] for row in rows], frozenset({2}))
+    rows += [["", f"and {more} more", "", ""]] if more else []
+    headings = ["change", "before and after", "cases", "do" if any(advice.values()) else "smallest"]
+    return blocks.Table(headings, rows, frozenset({2}))
 
 
 def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Finding:

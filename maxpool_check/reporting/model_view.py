@@ -184,11 +184,9 @@ class _View:
         if defect is not None:
             advice = [f"do: {defect.advice}"] if defect.advice else []
             notes = [*advice, *notes, f"shown by versions {defect.versions}"]
-        shown = (
-            finding
-            if self.form.is_page
-            else replace(finding, executions=tuple(sorted(finding.executions, key=_is_apart)))
-        )
+        # Those with the values that flow in the model come first.
+        executions = tuple(sorted(finding.executions, key=lambda each: "/in-place/" not in each.case))
+        shown = finding if self.form.is_page else replace(finding, executions=executions)
         return FindingView(shown, self.report.record.header, self.form, label=label, notes=notes)
 
     def _block(self, view: FindingView, in_full: bool) -> Block:
@@ -347,11 +345,6 @@ def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
     return f"At the default level of optimization, which sessions use: {here}{rest}."
 
 
-def _is_apart(execution: Execution) -> bool:
-    """Whether its values are not those that flow in the model, which come first."""
-    return "/in-place/" not in execution.case
-
-
 def explained_result(result: NodeResult) -> list[str]:
     """Why a node fails, in lines: each finding with its title and the smallest execution that shows it, without X, which is large."""
     lines: list[str] = []
@@ -360,7 +353,7 @@ def explained_result(result: NodeResult) -> list[str]:
         where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
         lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}"]
         lines.append(f"  {_levels(finding, result.executions)}")
-        example = min(finding.executions, key=_is_apart)
+        example = min(finding.executions, key=lambda each: "/in-place/" not in each.case)
         shown = ExecutionView(example).lines(settings=False)
         lines += [f"    {example.case} ({example.variant})", *(f"    {line}" for line in shown), ""]
     errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
