@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
 
+_MOST_TRIED = 40
+"""The most cases of a defect on which its remedies are tried."""
+
+
 def _text(text: str) -> str:
     if not text.strip():
         raise ValueError("it is empty")
@@ -97,7 +101,8 @@ def check(
 ) -> int:  # fmt: skip
     """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
-    Exits with 0 if each target shows what is expected of its version and nothing else, with 1 if not.
+    The remedies of those that a target with -t shows are tried on the same cases. Exits with 0 if each target shows what is
+    expected of its version and nothing else, with 1 if not.
 
     \b
     Examples:
@@ -131,6 +136,8 @@ def check(
             # Of others, the cases of those that were chosen show a part.
             status = replace(status, defects=tuple(each for each in status.defects if each.defect.id in ids))
             options.echo("\n".join(_lines(status)))
+            for line in _remedies(corpus, status, targets):
+                options.echo(line)
             are_expected &= status.is_as_expected
             if write:
                 versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
@@ -212,6 +219,25 @@ def _lines(status: "TargetStatus") -> Iterator[str]:
     for (kinds, variant), cases in sorted(groups.items(), key=lambda each: -len(each[1])):
         yield f"    {len(cases)} x {kinds} ({variant}), such as {cases[0]}"
     yield "  as expected" if status.is_as_expected else "  NOT as expected"
+
+
+def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[TargetName]") -> Iterator[str]:
+    """What the remedies of the defects that a target shows do on their cases."""
+    from maxpool_check.models.repair import try_remedies
+
+    for target in (each for each in targets if str(each) == status.target.name):
+        for each in status.defects:
+            if not (each.shown and each.defect.remedy):
+                continue
+            entries = [entry for entry in each.defect.expected if entry.covers(status.target)]
+            cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
+            limits = options.setting("timeout", 60.0), options.memory_in_bytes()
+            trial = try_remedies(each.defect, cases[:_MOST_TRIED], target, *limits)
+            shown = {name for names in (*trial.repaired.values(), trial.left) for name in names}
+            for remedy, repaired in trial.repaired.items():
+                yield f"  {each.defect.id}: {remedy.words}: right in {len(repaired)} of {plural(len(shown), 'execution')}"
+            if trial.left:
+                yield f"  {each.defect.id}: {plural(len(trial.left), 'execution')} left, such as {trial.left[0]}"
 
 
 @command.command("accept", short_help="Write entries for the faults of a record.")

@@ -67,7 +67,7 @@ class NodeAnalysis:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The variants in which the model executes the node: with Indices if something uses them."""
+        """The variants in which the model executes the node: with Indices if it has them."""
         return (WITH_INDICES,) if self.node.indices is not None else (Y_ONLY,)
 
     @cached_property

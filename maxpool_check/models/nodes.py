@@ -60,7 +60,8 @@ class PoolNode:
 
     ``name`` is that which tools show, or its output's if it has none, unique in the model; ``op`` the operator. ``where`` is the
     graph that it is in, in words; ``inside`` what it is inside of, as in a case: ``If``, ``Loop``, ``function``, or None.
-    ``input`` is the tensor that it takes, ``output`` Y; ``indices`` is None if nothing uses them. ``document`` defines it;
+    ``input`` is the tensor that it takes, ``output`` Y; ``indices`` is None if the node has none: runtimes take
+    the kernel with Indices where they are named, even if nothing uses them. ``document`` defines it;
     None if no document of this tool judges it, and ``unjudged`` says why. ``declared`` is the type of its input as the model
     gives it, ``tested`` that at the sizes to test; ``is_assumed``: nobody knows it there.
     """
@@ -149,7 +150,7 @@ def _pool_node(model: UserModel, scope: Scope, proto: NodeProto, declared: Types
         inside="function" if function is not None and scope.inside is None else scope.inside,
         input=X,
         output=Y,
-        indices=indices if indices and scope.consumers.get(indices) else None,
+        indices=indices or None,
         attributes=attributes,
         opset=opset,
         document=None if unjudged else specification("ort-nhwc-11" if proto.domain == _NHWC else f"onnx-{opset}"),
@@ -267,7 +268,7 @@ def _chain(node: PoolNode, model: UserModel, types: Types, declared: Types, node
     # A size that the model leaves open has a name.
     dimensions = [size if isinstance(size, int) else f"X{axis}" for axis, size in enumerate(sizes)]
     takers = node.scope.consumers.get(node.indices or "", [])
-    are_inside = all(any(taker is each for each in nodes) for taker in takers)
+    are_inside = bool(takers) and all(any(taker is each for each in nodes) for taker in takers)
     outputs = [ends[-1]] if node.indices is None or are_inside else [ends[-1], node.indices]
     try:
         constants = {tensor.name: tensor for each in nodes for tensor in _constants(node.scope, model, each)}

@@ -6,7 +6,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from onnx import ModelProto, NodeProto, TensorProto
@@ -20,15 +20,14 @@ from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace, random_inputs
 from maxpool_check.models.model_file import BadModel, Place, UserModel, external_file, read_model, tensors
-from maxpool_check.models.rewriting import CannotRewrite, Choice, rewritten
+from maxpool_check.models.rewriting import CannotRewrite, Choice, Resolve, resolver, rewritten
 from maxpool_check.models.testing import ModelPlan, ModelTest
 from maxpool_check.models.upgrade import OutputDifference, output_differences
 from maxpool_check.results.record import FAULTS, Execution, Verdict
 from maxpool_check.results.variants import LEVELS, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import executions, run_case
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
-from maxpool_check.specifications.specification import Specification
-from maxpool_check.targets.name import BadTarget
+from maxpool_check.targets.name import BadTarget, TargetName
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.words import plural
 
@@ -40,9 +39,9 @@ _Faults = tuple[list[Execution], int]
 
 
 @contextlib.contextmanager
-def rewriting(session: TargetSession, choice: Choice, document: Specification | None = None) -> Iterator[None]:
+def rewriting(session: TargetSession, choice: Choice, resolve: Resolve | None = None) -> Iterator[None]:
     """Rewrite each model that a session is given meanwhile. Executing one raises :class:`CannotRewrite` where that fails."""
-    session.rewrite = lambda model: rewritten(ModelProto.FromString(model), choice, document).SerializeToString()
+    session.rewrite = lambda model: rewritten(ModelProto.FromString(model), choice, resolve).SerializeToString()
     try:
         yield
     finally:
@@ -55,8 +54,8 @@ def _at_every_level(variant: Variant) -> list[Variant]:
 
 def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> _Faults:
     """Execute a case at every level of optimization with these rewrites of its MaxPool. Raises :class:`CannotRewrite`."""
-    document = None if case.specification.domain is None else case.specification
-    with rewriting(session, lambda *_: rewrites, document):
+    resolve = None if case.specification.domain is None else resolver(case.specification, case.policies)
+    with rewriting(session, lambda *_: rewrites, resolve):
         lines = executions(run_case(session, case, _at_every_level(variant)))
     return [each for each in lines if each.verdict in FAULTS], len(lines)
 
@@ -65,7 +64,7 @@ def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequenc
 class RemedyTrial:
     """What the remedies of a defect do on its cases.
 
-    ``repaired`` has, by remedy, the cases that are right with it at each of its levels, and are not with those before it.
+    ``repaired`` has, by remedy, the cases that are right with it at every level of optimization, of all that are wrong without;
     ``left`` are those that no remedy repairs. Each case is named with its variant.
     """
 
@@ -74,25 +73,30 @@ class RemedyTrial:
 
 
 def try_remedies(
-    defect: Defect, cases: Iterable[Case], session_of: Callable[[tuple[str, ...]], TargetSession]
+    defect: Defect, cases: Iterable[Case], target: TargetName, seconds: float = 60.0, memory: int | None = None
 ) -> RemedyTrial:
-    """Execute cases that show a defect with one of its remedies after the other, until one helps.
+    """Execute cases that show a defect on a target, without its remedies and with each of them.
 
-    ``session_of`` gives the session of the target with these optimizers disabled. What is right without a remedy is left out.
+    What is right without them is left out. ``seconds`` and ``memory`` limit one execution, as of :class:`ModelPlan`.
     """
     repaired: dict[Remedy, list[str]] = {remedy: [] for remedy in defect.remedies if remedy.words}
-    left = []
-    for case in cases:
-        features = Features(case)
-        for variant in (WITH_INDICES, Y_ONLY):
+    left: list[str] = []
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def session_of(optimizers: tuple[str, ...]) -> TargetSession:
+            executor = LocalExecutor(_config([target.disabling(optimizers)], seconds, memory))
+            stack.callback(executor.close)
+            return executor.sessions[0]
+
+        for case, variant in itertools.product(cases, (WITH_INDICES, Y_ONLY)):
             if not _run(session_of(()), case, variant, ())[0]:
                 continue
-            for remedy in repaired:
-                if meets(remedy.conditions, features) and _helps(remedy, case, variant, session_of):
-                    repaired[remedy].append(f"{case.id} ({variant})")
-                    break
-            else:
-                left.append(f"{case.id} ({variant})")
+            name = f"{case.id} ({variant})"
+            helping = [each for each in repaired if _helps(each, case, variant, session_of)]
+            for remedy in helping:
+                repaired[remedy].append(name)
+            left += [name] * (not helping)
     return RemedyTrial(repaired, left)
 
 
@@ -100,11 +104,18 @@ def _helps(
     remedy: Remedy, case: Case, variant: Variant, session_of: Callable[[tuple[str, ...]], TargetSession]
 ) -> bool:
     rewrites = (remedy.rewrite,) if remedy.rewrite else ()
+    if not meets(remedy.conditions, Features(case)):
+        return False
     try:
         faults, compared = _run(session_of(remedy.optimizers), case, variant, rewrites)
-    except CannotRewrite:
+    except (CannotRewrite, BadTarget):
         return False
     return compared > 0 and not faults
+
+
+def _config(targets: Sequence[TargetName], seconds: float, memory: int | None) -> ExecutionConfig:
+    variants = frozenset(each for variant in (WITH_INDICES, Y_ONLY) for each in _at_every_level(variant))
+    return ExecutionConfig(tuple(targets), seconds, memory, variants)
 
 
 @dataclass(frozen=True)
@@ -209,9 +220,8 @@ class _Repairing:
     @contextlib.contextmanager
     def _sessions(self, optimizers: tuple[str, ...]) -> Iterator[Sequence[TargetSession]]:
         """A session of each target, with these optimizers disabled. Raises :class:`BadTarget` where that is not possible."""
-        targets = tuple(target.disabling(optimizers) for target in self.plan.targets)
-        variants = frozenset(each for variant in (WITH_INDICES, Y_ONLY) for each in _at_every_level(variant))
-        config = ExecutionConfig(targets, self.plan.seconds, self.plan.memory, variants)
+        targets = [target.disabling(optimizers) for target in self.plan.targets]
+        config = _config(targets, self.plan.seconds, self.plan.memory)
         with contextlib.closing(LocalExecutor(config)) as executor:
             self.problems += executor.errors
             yield executor.sessions

@@ -13,9 +13,13 @@ from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import Place, graphs
 from maxpool_check.models.shapes import NOT_DECLARED, Scope, TensorType, inferred, scopes
 from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
+from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Refused, Specification
+
+Resolve = Callable[[Mapping[str, Any], tuple[int, ...]], Pooling | Refused]
+"""What the attributes of a MaxPool mean for spatial axes of these sizes."""
 
 
 class CannotRewrite(ValueError):
@@ -24,12 +28,12 @@ class CannotRewrite(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class _Site:
-    """A MaxPool to rewrite: its node, the type of its input, its operator set, its document, and the tensors of the model."""
+    """A MaxPool to rewrite: its node, the type of its input, its operator set, what it means, and the tensors of the model."""
 
     node: NodeProto
     input: TensorType
     opset: int
-    document: Specification
+    resolve: Resolve
     taken: set[str]
 
     @property
@@ -72,17 +76,17 @@ Choice = Callable[[Place, NodeProto], Sequence[str]]
 """The names of the rewrites of a MaxPool, by the place of its graph and its node; empty: it stays as it is."""
 
 
-def rewritten(model: ModelProto, choice: Choice, document: Specification | None = None) -> ModelProto:
+def rewritten(model: ModelProto, choice: Choice, resolve: Resolve | None = None) -> ModelProto:
     """A copy of a model with rewrites of its MaxPool nodes, in the main graph and in those inside of nodes.
 
-    ``document`` says what the nodes mean; None: ONNX. Every other node stays as it is. Raises :class:`CannotRewrite` where a
+    ``resolve`` says what the nodes mean; None: ONNX does. Every other node stays as it is. Raises :class:`CannotRewrite` where a
     rewrite does not apply to its node.
     """
     copy = ModelProto()
     copy.CopyFrom(model)
     taken = {name for graph in graphs(copy.graph) for node in graph.node for name in (*node.input, *node.output)}
     opset = max((each.version for each in copy.opset_import if each.domain in OWN_DOMAINS), default=1)
-    defined, types = document or specification(f"onnx-{opset}"), inferred(copy, {})
+    meaning, types = resolve or resolver(specification(f"onnx-{opset}")), inferred(copy, {})
     # Inner graphs first: a graph whose nodes are replaced has copies of the nodes around them.
     for scope in reversed([*scopes(Scope(copy.graph))]):
         choices = [choice(scope.place, node) if is_pool(node) else () for node in scope.graph.node]
@@ -90,11 +94,20 @@ def rewritten(model: ModelProto, choice: Choice, document: Specification | None 
             nodes: list[NodeProto] = []
             for node, rewrites in zip(scope.graph.node, choices, strict=True):
                 known = types.of(scope.place).get(node.input[0], NOT_DECLARED) if rewrites else NOT_DECLARED
-                nodes += _applied(_Site(node, known, opset, defined, taken), rewrites)
+                nodes += _applied(_Site(node, known, opset, meaning, taken), rewrites)
             copies = [NodeProto.FromString(each.SerializeToString()) for each in nodes]
             del scope.graph.node[:]
             scope.graph.node.extend(copies)
     return copy
+
+
+def resolver(document: Specification, policies: Policies | None = None) -> Resolve:
+    """What a document says, with its own policies or others."""
+
+    def resolve(attributes: Mapping[str, Any], spatial: tuple[int, ...]) -> Pooling | Refused:
+        return document.resolve(attributes, "float32", document.layout.arranged((1, 1, *spatial)), policies)
+
+    return resolve
 
 
 def _applied(site: _Site, rewrites: Sequence[str]) -> list[NodeProto]:
@@ -148,8 +161,7 @@ def _shapes(spatial: Sequence[object], attributes: Mapping[str, Any]) -> list[tu
 
 def _pads(site: _Site, spatial: tuple[int, ...]) -> list[int]:
     """The pads that give the same windows for an input of these sizes."""
-    shape = site.document.layout.arranged((1, 1, *spatial))
-    resolved = site.document.resolve(site.attributes, "float32", shape)
+    resolved = site.resolve(site.attributes, spatial)
     if not isinstance(resolved, Pooling):
         raise CannotRewrite(f"is excluded by its document: {resolved.message}")
     ends = [max(0, axis.reach - axis.size) for axis in resolved.geometry]

@@ -183,7 +183,7 @@ class _Lines:
             self._write(line)
         elif isinstance(line, Execution):
             node, outputs = self._nodes[node_of(line.case)].node, self.cases[line.case].outputs
-            # The model executes the node with Indices if something uses them.
+            # The model executes the node with Indices if it has them.
             if node.indices is None or "Indices" not in outputs or variant_named(line.variant).has_indices:
                 self._execution(line)
 
