@@ -69,9 +69,8 @@ def command(
 
     \b
     Examples:
-      maxpool-check model my.onnx -t onnxruntime==1.32.0
-      maxpool-check model my.onnx --base onnxruntime==1.31.1 --head onnxruntime==1.32.0
       maxpool-check model my.onnx -t onnxruntime==1.31.1 --repair repaired.onnx
+      maxpool-check model my.onnx --base onnxruntime==1.31.1 --head onnxruntime==1.32.0
     """
     from maxpool_check.commands import case_files, executing
     from maxpool_check.commands.configuration import command_line

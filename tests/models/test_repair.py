@@ -15,7 +15,7 @@ from maxpool_check.models.repair import try_remedies
 from maxpool_check.models.rewriting import REWRITES
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.targets.name import parse
-from tests.conftest import CASES, KERNELS
+from tests.conftest import CASES, KERNELS, shipped
 from tests.models.writing import saved, written
 
 TARGET = "onnxruntime==1.31.1"
@@ -128,6 +128,7 @@ EMULATED = pytest.mark.skipif(
 )
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     "name",
     [
@@ -138,14 +139,14 @@ EMULATED = pytest.mark.skipif(
         pytest.param("onnxruntime==1.27.0?machine=aarch64", marks=EMULATED),
     ],
 )
-def test_each_remedy_repairs_what_is_wrong_without_it(shipped, name):
+def test_each_remedy_repairs_what_is_wrong_without_it(name):
     target = parse(name)
     with contextlib.closing(LocalExecutor(ExecutionConfig((target,), 60.0, None))) as executor:
         (described,) = executor.descriptions
     tried = 0
-    for defect in with_cases(read_all_defects(defect_files(CASES)), shipped):
+    for defect in with_cases(read_all_defects(defect_files(CASES)), shipped().cases):
         entries = [each for each in defect.expected if each.covers(described)]
-        cases = [case for case in shipped if any(each.binds(case.id) for each in entries)]
+        cases = [case for case in shipped().cases if any(each.binds(case.id) for each in entries)]
         if defect.remedy and cases:
             trial = try_remedies(defect, cases[:: max(1, len(cases) // 10)], target)
             assert all(trial.repaired.values()), defect.id
