@@ -247,7 +247,8 @@ class _View:
             if (upgrade.head if is_head else upgrade.base, model) in self.report.test.not_in_place:
                 why = "did not run as a model, as is said above, and its nodes were not tested in it"
             content.append(Paragraph(f"On the {upgrade.labels[is_head]}, {model} {why}."))
-        if changes := sorted({each.change.value for changes in upgrade.special.values() for each in changes}):
+        special = {each.change for changes in upgrade.special.values() for each in changes} - ONE_SIDED
+        if changes := sorted(each.value for each in special):
             nodes = _listed(self.names.get(name, name) for name in upgrade.special)
             text = f"On special values alone ({', '.join(changes)}): {nodes}; --strict counts them"
             content.append(Paragraph(text, "dim"))

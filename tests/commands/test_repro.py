@@ -56,7 +56,9 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
     assert words in done.out.replace("\n  ", "\n")
     again = run_script(tmp_path / "r")
     assert again.returncode == 1
-    assert again.stdout.strip() in (tmp_path / "r/ISSUE.md").read_text()
+    issue, is_repaired = tmp_path / "r/ISSUE.md", case.startswith("contexts/pad")
+    assert (issue.exists(), "is repaired in onnxruntime 1.32.0" in done.out) == (not is_repaired, is_repaired)
+    assert is_repaired or again.stdout.strip() in issue.read_text()
     assert is_short(tmp_path / "r") or not words.startswith("got")
     cli("cases", "lint", tmp_path / "r/case.yaml").check(0, err="")
     # A model that is wrong at one level of optimization, or depends on what is requested, passes as it is.
