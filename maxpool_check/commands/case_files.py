@@ -116,10 +116,7 @@ def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
 
 
 def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions, list[str]]:
-    """As :func:`defects_of`, without a path also those that come with the tool; and the ids of all.
-
-    ``word``: the defects of the files alone that have this id.
-    """
+    """As :func:`defects_of`, without a path also the shipped ones, and the ids of all; ``word``: of the files alone with this id."""
     places = [*([Path(CORPUS)] if path is None else []), path or collection.default_path()]
     by_id, versions, ids = dict[str, Defect](), DefectVersions(), list[str]()
     for root in {root.resolve(): root for root in map(collection.root_of, places)}.values():

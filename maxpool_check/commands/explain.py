@@ -60,8 +60,6 @@ def command(
         return 0
     takes_models = not targets or any(target.takes_models for target in targets)
     case = case_files.find(word, path, takes_models=takes_models)
-    from maxpool_check.reporting.reruns import place_of
-
     cell = _cell(at, case) if at is not None else None
     named = options.claiming(targets, claims)
     runs = _executed(case, named, variants)
@@ -70,6 +68,8 @@ def command(
 
         options.echo(inert.dumps(cases.data(case, [run for run, _ in runs]), indent=1))
     else:
+        from maxpool_check.reporting.reruns import place_of
+
         options.show(_drawn(case, runs, cell, everything=verbose > 0))
         for (run, _), target in zip(runs, named, strict=True):
             if run.diverging and target.outputs is None:

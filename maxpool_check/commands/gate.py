@@ -96,12 +96,10 @@ def command(
 
     Cases of documents that no target claims to implement are left out, unless --spec names them: --spec all runs all.
 
-    With -q, nothing is printed, or one line that says what has failed.
-
     Ends with SAFE (no observable change), REVIEW (fixed, changed where the documents leave a point open, newly accepted:
     production may rely on the old behaviour) or BLOCK (regressed, newly refused, a new crash). Known defects explain a change
     and excuse none; --accept does. Exits with 0, or with 1 on BLOCK; 2 usage, a bad file, or records of different cases,
-    3 could not complete, 4 nothing was compared.
+    3 could not complete, 4 nothing was compared. -q prints one line if it fails, and else nothing.
 
     \b
     Examples:

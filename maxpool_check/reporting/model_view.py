@@ -246,7 +246,8 @@ class _View:
             why = f"was not run at the level of optimization {level_of(group.smallest.execution.variant)}"
             if (upgrade.head if is_head else upgrade.base, model) in self.report.test.not_in_place:
                 why = "did not run as a model, as is said above, and its nodes were not tested in it"
-            content.append(Paragraph(f"On the {upgrade.labels[is_head]}, {model} {why}."))
+            sentence = Paragraph(f"On the {upgrade.labels[is_head]}, {model} {why}.")
+            content += [sentence] if sentence not in content else []
         special = {each.change for changes in upgrade.special.values() for each in changes} - ONE_SIDED
         if changes := sorted(each.value for each in special):
             nodes = _listed(self.names.get(name, name) for name in upgrade.special)
