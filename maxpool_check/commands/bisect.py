@@ -87,7 +87,8 @@ def command(
             observed[each.variant] = f"{each.verdict}: {each.message}" if failed else Observation(key, each, kind)
         if not output.quiet:
             # The report says why one is skipped.
-            results = dict.fromkeys("skipped" if isinstance(each, str) else str(each) for each in observed.values())
+            shown = {each.name: observed.get(each.name, "not executed") for each in variants}
+            results = [f"{name} {'skipped' if isinstance(each, str) else each}" for name, each in shown.items()]
             options.echo(f"{versions[position]}: {'; '.join(results)}", err=True)
         return observed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from maxpool_check.corpus.defect_versions import DefectVersions
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Remedy
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.details import ARCHITECTURES
@@ -44,14 +44,6 @@ def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Bloc
     yield Paragraph(f"{plural(len(defects), 'defect')}; maxpool-check explain ID shows one")
 
 
-def _remedy(remedy: Remedy) -> str:
-    """What to do, where it is enough, and what it costs; or why there is nothing."""
-    if remedy.none:
-        return f"nothing is known to help: {remedy.none}"
-    where = f" (where {'; '.join(conditions(remedy.conditions))})" if remedy.conditions.said else ""
-    return f"{remedy.words}{where}; cost: {remedy.cost}"
-
-
 def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
     """What is known of a defect in a few words each, and what happens and why."""
     upstream, found = defect.upstream, []
@@ -68,7 +60,11 @@ def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
         "upstream": found or "not searched",
         "reviewed": f"by {defect.reviewer}, {defect.reviewed}" if defect.reviewed is not None else "",
     }
-    remedies: list[tuple[str, Inline]] = [("what to do", _remedy(each)) for each in defect.remedies]
+    remedies: list[tuple[str, Inline]] = []
+    for each in defect.remedies:
+        where = f" (where {'; '.join(conditions(each.conditions))})" if each.conditions.said else ""
+        text = each.none or f"{each.words}{where}; cost: {each.cost}"
+        remedies.append(("no remedy" if each.none else "what to do", text))
     yield Facts([*remedies, *((name, text) for name, text in pairs.items() if text)])
     yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
