@@ -44,11 +44,15 @@ class Heading(Block):
 
 @dataclass(frozen=True)
 class Verdict(Block):
-    """The result of a report: a word such as ``BLOCK``, and a sentence. ``tone`` is ``good``, ``known`` or ``bad``."""
+    """The result of a report: a word such as ``BLOCK``, and a sentence. ``tone`` is ``good``, ``known`` or ``bad``.
+
+    ``numbers`` are the largest thing on a page, each with its noun.
+    """
 
     word: str
     sentence: str
     tone: str
+    numbers: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -91,16 +95,15 @@ class Command(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """A table. ``right`` are the columns of numbers; ``bar`` is a column of numbers that a page draws as bars, too.
+    """A table. ``right`` are the columns of numbers.
 
-    ``name`` is the class of the table in HTML (``overview``: its rows follow the findings that the filters show; ``rows``: a case each).
-    ``data`` are the values of each row that filters look at.
+    ``name`` is the class of the table in HTML (``overview``: its rows follow the findings that a search leaves; ``rows``: a case each).
+    ``data`` are values of each row that a search finds, too.
     """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Inline]]
     right: frozenset[int] = frozenset()
-    bar: int | None = None
     label: str = "Table"
     name: str = ""
     data: Sequence[Mapping[str, str]] = ()
@@ -198,10 +201,10 @@ class Folded(Block):
 
 @dataclass(frozen=True)
 class Finding(Block):
-    """Something that is wrong, or has changed: what filters show and hide, and keys go through.
+    """Something that is wrong, or has changed: what a search shows and hides, and keys go through.
 
-    ``badges`` stand under the title, each with its tone; on a terminal, the first in front of it. ``data`` are the values that filters look at: ``target``, ``severity``,
-    ``kinds`` (separated by blanks) and so on.
+    ``badges`` stand under the title, each with its tone; on a terminal, the first in front of it. ``data`` are values that a search finds,
+    too: ``target``, ``severity``, ``kinds`` and so on.
     """
 
     anchor: str
@@ -213,10 +216,9 @@ class Finding(Block):
 
 
 @dataclass(frozen=True)
-class Filters(Block):
-    """The values of each filter over the findings of a page; nothing elsewhere. ``noun`` is what findings are here."""
+class Search(Block):
+    """A field that searches the findings of a page; nothing elsewhere. ``noun`` is what findings are here."""
 
-    choices: Mapping[str, Sequence[str]]
     noun: str = "findings"
 
 

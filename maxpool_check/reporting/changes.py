@@ -107,9 +107,7 @@ class ComparisonReport:
         yield Section(f"Changes in numbers of executions{which}", numbers, f"summary{anchor}", "Summary")
         groups = comparison.summary.groups
         if groups and form is Form.HTML:
-            kinds = {kind for group in groups for side in group.kinds for kind in side}
-            choices = {"change": list(dict.fromkeys(group.change.value for group in groups)), "kind": sorted(kinds)}
-            yield blocks.Filters(choices, "groups of changes")
+            yield blocks.Search("groups of changes")
         blocking = sum(group.blocks for group in groups)
         count = len(groups) if most is None else min(most, max(_IN_FULL, blocking))
         count = min(blocking, _ON_A_SCREEN) if is_brief else count
@@ -215,7 +213,7 @@ def _numbers(comparison: TargetComparison, most: int | None) -> Iterator[Block]:
         meaning = "; ".join([change.meaning, *(note for note, holds in notes.items() if holds)])
         rows.append([Span(change.value, strong=is_blocking, tone=tone), str(count), meaning])
     label = f"Changes from {_name(comparison)}"
-    yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), 1, label)
+    yield blocks.Table(["change", "executions", "meaning"], rows, frozenset({1}), label)
     yield from (Paragraph(shortened(message)) for message in (*comparison.tools, *comparison.unused))
     if summary.unchanged:
         title = f"{plural(summary.wrong_in_both, 'execution')} wrong in both, which is no change"

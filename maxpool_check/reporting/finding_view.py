@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span, code, slug
@@ -52,27 +51,16 @@ class FindingView:
         return slug(f"finding-{self.finding.target}-{self.finding.status}-{self.finding.name}")
 
     @property
-    def status(self) -> str:
-        """``known``, or what is not expected of it."""
-        return self.label or self.finding.label
-
-    @property
     def title(self) -> str:
         """The title of the defect, or what the kinds mean."""
         return self._cut(self.finding.title)
 
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of its executions and of their wrong cells."""
-        counted = (kind for each in self.finding.executions for kind in each.counts)
-        return list(dict.fromkeys([*self.finding.kinds, *counted]))
-
     def block(self, *, is_brief: bool = False) -> blocks.Finding:
         """All of it; ``is_brief``: the notes alone instead of why it happens."""
-        finding, example = self.finding, self.finding.smallest
+        finding = self.finding
         severity = Span(finding.severity.value, tone=finding.severity.value)
         tone = "unexpected" if finding.is_unexpected else "known"
-        badges = [Span(self.status, strong=finding.is_unexpected, tone=tone), severity]
+        badges = [Span(self.label or finding.label, strong=finding.is_unexpected, tone=tone), severity]
         title: list[str | Span] = [Span(self.finding.name, code=True)]
         if finding.defect is not None and finding.defect.title:
             title.append(f": {self.title}")
@@ -80,21 +68,12 @@ class FindingView:
         data = {
             "target": finding.target,
             "severity": finding.severity.value,
-            "kinds": " ".join(self.kinds),
-            "example": example.case,
+            "kinds": " ".join(finding.kinds),
             "name": self.finding.name,
         }
         about = map(Paragraph, self.notes) if is_brief else self._about()
         content = [*about, *self._example(), *self._references(), *self._repeat(), *self._cases()]
         return blocks.Finding(self.anchor, title, badges, [amount, code(finding.target)], content, data)
-
-    @property
-    def _versions(self) -> str:
-        """The versions that show it, in words; the tested one if no more is known."""
-        known = self.finding.defect.versions if self.finding.defect is not None else ""
-        version = next(target.version for target in self.header.targets if target.name == self.finding.target)
-        tested = f"{version or 'this one'}, which was tested here"
-        return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
 
     @property
     def _judged(self) -> list[tuple[str, Inline]]:
@@ -104,8 +83,11 @@ class FindingView:
         return [(kind, f"{sentence(kind)}{rules.get(kind, '')}") for kind in shown]
 
     def _about(self) -> Iterator[Block]:
-        """Why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
+        """What to do; why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
         finding, defect = self.finding, self.finding.defect
+        if defect is not None and not self.notes:
+            yield from [Paragraph(Span(f"Repaired in {defect.fixed}: upgrade.", strong=True))] if defect.fixed else []
+            yield from [Paragraph(Span(f"To avoid it: {defect.remedy}.", strong=True))] if defect.remedy else []
         if defect is not None and defect.reason:
             yield Paragraph(" ".join(defect.reason.split()))
         else:
@@ -120,8 +102,8 @@ class FindingView:
             notes.append(f"Executions: {', '.join(f'{number} {variant}' for variant, number in variants.items())}.")
         if defect is not None and self.pages is not None:
             notes.append(Span("The page of this defect", href=self.pages("defects", defect.id)))
-        if self.form.is_page:
-            notes.append(f"Versions that show it: {self._versions}.")
+        if self.form.is_page and defect is not None and defect.versions:
+            notes.append(f"Versions that show it: {defect.versions}.")
         yield from map(Paragraph, [*notes, *self.notes])
 
     def _example(self) -> Iterator[Block]:
@@ -146,7 +128,7 @@ class FindingView:
         if self.form.is_page:
             text: list[str | Span] = ["Its cases are about: " if clauses else "Its cases name no clause."]
             for number, (clause, count) in enumerate(clauses):
-                place = f"#clause={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
+                place = f"#search={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
                 text += [", "] * (number > 0) + [Span(clause, href=place), f" ({plural(count, 'case')})"]
             rules = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
             yield blocks.Folded("The rules and clauses", [rules, blocks.Facts(self._judged), Paragraph(text)], "rules")
@@ -175,7 +157,7 @@ class FindingView:
         rows: list[list[Inline]] = []
         shown = list(by_case.values())[:MOST_ROWS]
         for first, *others in shown:
-            place = f"#case={quote(first.case)}" if self.pages is None else self.pages("cases", first.case)
+            place = f"#search={quote(first.case)}" if self.pages is None else self.pages("cases", first.case)
             link = Span(first.case, href=place)
             case: list[str | Span] = [link] if is_brief else [link, Span(first.title, tone="small")]
             variants = ", ".join(execution.variant for execution in (first, *others))
@@ -188,21 +170,3 @@ class FindingView:
     def _cut(self, text: str) -> str:
         is_whole = self.everything or self.form.is_page
         return " ".join(text.split()) if is_whole else shortened(text, _LONGEST, end=False)
-
-
-def filters(views: Sequence[FindingView]) -> list[Block]:
-    """The values of each filter that occur in findings; nothing if there are none."""
-    if not views:
-        return []
-    listed = [each for view in views for each in view.finding.executions]
-    targets = list(dict.fromkeys(view.finding.target for view in views))
-    occurring = {view.finding.severity for view in views}
-    choices = {
-        "target": targets if len(targets) > 1 else [],
-        "severity": [severity.value for severity in Severity if severity in occurring],
-        "document": sorted({each.spec for each in listed}),
-        "dtype": sorted({each.input.pooled.dtype for each in listed if each.input is not None}),
-        "kind": sorted({kind for view in views for kind in view.kinds}),
-        "clause": sorted({clause for each in listed for clause in each.clauses}),
-    }
-    return [blocks.Filters({name: values for name, values in choices.items() if values})]

@@ -309,21 +309,18 @@ def _by_cause(groups: _Groups) -> _Groups:
     for kinds, executions in groups.items():
         named = frozenset(kind for kind in kinds if hypothesis(kind) and kind not in _CELLS["Y"])
         result[named if len(named) == 1 else kinds] += executions
-    groups = dict(result)
-    mistakes = [kinds for kinds in groups if len(kinds) == 1 and hypothesis(next(iter(kinds)))]
-    for mistake in sorted(mistakes, key=lambda kinds: -len(groups[kinds])):
-        (kind,) = mistake
-        for kinds in [each for each in result if each not in mistakes]:
-            symptoms = [execution for execution in result[kinds] if _explains_all(kind, execution)]
-            result[mistake] = [*result[mistake], *symptoms]
-            result[kinds] = [execution for execution in result[kinds] if execution not in symptoms]
-    return {kinds: executions for kinds, executions in result.items() if executions}
+    mistakes = [kinds for kinds in result if len(kinds) == 1 and hypothesis(*kinds)]
+    mistakes.sort(key=lambda kinds: -len(result[kinds]))
+    for kinds in [each for each in result if each not in mistakes]:
+        for execution in result.pop(kinds):
+            result[next((each for each in mistakes if _explains_all(each, execution)), kinds)].append(execution)
+    return result
 
 
-def _explains_all(mistake: str, execution: Execution) -> bool:
+def _explains_all(mistake: frozenset[str], execution: Execution) -> bool:
     """Whether every wrong cell of an execution is what a mistake in the whole result gives."""
-    outputs = {cause.output for cause in execution.causes if cause.kind == mistake and cause.cells}
-    starts_at_zero = mistake == DivergenceKind.SCAN_STARTS_AT_ZERO.value
+    outputs = {cause.output for cause in execution.causes if cause.kind in mistake and cause.cells}
+    starts_at_zero = DivergenceKind.SCAN_STARTS_AT_ZERO.value in mistake
     cells = wrong_cells(execution)
     return bool(cells) and all(
         None in outputs or OUTPUTS.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())

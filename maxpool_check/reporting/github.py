@@ -49,6 +49,7 @@ def workflow_commands(record: Record) -> list[str]:
         smallest = finding.smallest
         lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
         lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
+        lines += [f"do: {finding.defect.advice}"] if finding.defect is not None and finding.defect.advice else []
         annotations.append(Annotation(f"{', '.join(finding.kinds)} on {finding.target}", lines, smallest.origin))
     annotations += [Annotation(f"{each.id} is {each.status.value}", [each.message]) for each in report.outdated]
     if record.footer is not None:
@@ -68,5 +69,5 @@ def write(report: RunReport, file: TextIO) -> None:
     others = [finding for finding in report.findings if finding not in report.unexpected]
     rows = [Folded("Known defects, and inconsistent results", view.overview(others)[:1])] if others else []
     tested = Paragraph(f"Tested: {report.tested} on {', '.join(report.counts)}.")
-    parts = [*view.numbers(), *view.drawn(report.unexpected), *rows]
+    parts = [*(view.view_of(each).block() for each in report.unexpected), *rows, *view.numbers()]
     markdown.write(Document("", "MaxPool conformance", [*results, *problems, tested], parts), file)

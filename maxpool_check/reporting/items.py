@@ -138,11 +138,12 @@ def _outdated(report: "RunReport", target: TargetDescription) -> list[KnownEntry
 
 
 def _described(entry: KnownEntry) -> dict[str, Any]:
-    """A rule of SARIF: the title of a known defect, its mechanism and issue."""
+    """A rule of SARIF: the title of a known defect, its mechanism, what to do about it, and its issue."""
     mechanism = " ".join(entry.reason.split())
     rule: dict[str, Any] = {"shortDescription": {"text": entry.title or mechanism or entry.id}}
     if mechanism:
-        rule |= {"fullDescription": {"text": mechanism}, "help": {"text": mechanism}}
+        advice = f" To do: {entry.advice}." if entry.advice else ""
+        rule |= {"fullDescription": {"text": mechanism}, "help": {"text": f"{mechanism}{advice}"}}
     if entry.issue and urlsplit(entry.issue).scheme in ("http", "https"):
         rule["helpUri"] = quote(entry.issue, safe=":/?#[]@!$&'()*+,;=%")
     return rule

@@ -3,17 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.run_report import ResultGroup, group_of
 from maxpool_check.results.record import Execution, Record, Verdict
 
-FAULTS = {
-    ResultGroup.DIVERGENCE: "wrong",
-    ResultGroup.CRASH: "crashed",
-    ResultGroup.REFUSAL: "refused",
-    ResultGroup.LIMIT: "not implemented",
-    ResultGroup.INCONSISTENCY: "inconsistent",
-}
+FAULTS = ("wrong", "crashed", "refused", "not implemented", "inconsistent")
 """The words for what does not conform, the worst first."""
 
 OTHERS = {
@@ -26,7 +20,19 @@ OTHERS = {
 }
 """The words for all other executions, in the order in which they are looked for."""
 
-WORDS = (*FAULTS.values(), *OTHERS.values())
+WORDS = (*FAULTS, *OTHERS.values())
+
+
+def fault_of(execution: Execution, finding: Finding) -> str:
+    """The word for an execution of a finding: a defect may show itself in several ways."""
+    match execution.verdict:
+        case Verdict.REFUSES:
+            return "not implemented" if finding.severity is Severity.LIMIT else "refused"
+        case Verdict.CRASHES | Verdict.TIMES_OUT:
+            return "crashed"
+        case Verdict.INCONSISTENT:
+            return "inconsistent"
+    return "wrong"
 
 
 def counts(
@@ -34,7 +40,7 @@ def counts(
 ) -> dict[str, Counter[str]]:
     """The number of executions of a target by key and word. ``findings`` are those of the record."""
     words = {
-        (execution.case, execution.variant): FAULTS[group_of(execution, finding)]
+        (execution.case, execution.variant): fault_of(execution, finding)
         for finding in findings
         if finding.target == target
         for execution in finding.executions
@@ -55,6 +61,6 @@ def worst(words: Mapping[str, int]) -> str:
 def cell(words: Mapping[str, int]) -> str:
     """The worst that a target does with some executions, with their number: ``57 wrong``, ``all conform``, ``not run``."""
     word, total = worst(words), sum(words.values())
-    if total and (words[word] < total or word in FAULTS.values()):
+    if total and (words[word] < total or word in FAULTS):
         return f"{words[word]} {word}"
     return "all conform" if word == "conform" else word

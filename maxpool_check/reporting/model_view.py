@@ -16,7 +16,7 @@ from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.finding_view import FindingView, filters
+from maxpool_check.reporting.finding_view import FindingView
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, level_of, state_of
 from maxpool_check.reporting.provenance import environment
@@ -170,7 +170,7 @@ class _View:
             section: [self._view_of(each, section[2] or state_of(each).value) for each in found]
             for section, found in sections.items()
         }
-        yield from filters([view for shown in views.values() for view in shown]) if is_page else []
+        yield from [blocks.Search()] if is_page and any(views.values()) else []
         for (title, anchor, label), shown in views.items():
             most = len(shown) if not self.is_brief else 0 if label else _IN_FULL
             content: list[Block] = [self._block(view, number < most) for number, view in enumerate(shown)]

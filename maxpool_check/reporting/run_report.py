@@ -1,80 +1,18 @@
 """A record and how every report shows it: its findings, its numbers by group and severity, its result in words."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
-from typing import TypeVar
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.findings import Finding, findings
 from maxpool_check.reporting.items import Checks, of_run
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.words import plural
-
-_Key = TypeVar("_Key", bound=Enum)
-
-
-class ResultGroup(str, Enum):
-    """What an execution that does not conform is, in the order of reports; the value is its noun."""
-
-    DIVERGENCE = "divergence"
-    """Values, indices or shapes are wrong, or a graph is executed that the document excludes."""
-    CRASH = "crash"
-    """The process died, or did not end."""
-    REFUSAL = "refusal"
-    """A graph is refused that the document allows and for which there are kernels."""
-    LIMIT = "limit"
-    """A graph is refused that the document allows, which the runtime does not implement."""
-    INCONSISTENCY = "inconsistency"
-    """The document allows each result, but they differ from variant to variant."""
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How much there is of something: defects, of which so many are new, with their executions and cases.
-
-    A defect is a finding: a known defect, or results that are wrong in the same way, on one target. ``new`` are those that
-    fail the run. ``cases`` are counted once, however many executions show the defects.
-    """
-
-    defects: int
-    new: int
-    executions: int
-    cases: int
-
-
-def group_of(execution: Execution, finding: Finding) -> ResultGroup:
-    """The group of an execution of a finding: a defect may show itself in several."""
-    match execution.verdict:
-        case Verdict.REFUSES:
-            return ResultGroup.LIMIT if finding.severity is Severity.LIMIT else ResultGroup.REFUSAL
-        case Verdict.CRASHES | Verdict.TIMES_OUT:
-            return ResultGroup.CRASH
-        case Verdict.INCONSISTENT:
-            return ResultGroup.INCONSISTENCY
-    return ResultGroup.DIVERGENCE
-
-
-def _tallies(
-    findings: Iterable[Finding], keys: type[_Key], key: Callable[[Execution, Finding], _Key]
-) -> dict[_Key, Tally]:
-    """The tally of each key of an execution and its finding that occurs, in the order of the keys."""
-    shares: dict[_Key, list[tuple[Finding, str]]] = {each: [] for each in keys}
-    for finding in findings:
-        for execution in finding.executions:
-            shares[key(execution, finding)].append((finding, execution.case))
-    result = {}
-    for each, share in shares.items():
-        defects, cases = {finding for finding, _ in share}, {case for _, case in share}
-        if share:
-            new = sum(finding.is_unexpected for finding in defects)
-            result[each] = Tally(len(defects), new, len(share), len(cases))
-    return result
-
 
 _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED)
 """The verdicts that compare nothing with a document."""
@@ -157,26 +95,11 @@ class RunReport:
         """The number of executions that conform."""
         return self.totals[Verdict.CONFORMS]
 
-    @cached_property
-    def severities(self) -> Mapping[Severity, Tally]:
-        """The defects, executions and cases of each severity that occurs, the worst first."""
-        return _tallies(self.findings, Severity, lambda _, finding: finding.severity)
-
     @property
     def tested(self) -> str:
         """What was executed, in words: ``4 cases in 8 executions``, ``nothing of 4 cases``."""
         cases, executions = plural(self.record.header.cases, "case"), len(self.record.executions)
         return f"{cases} in {plural(executions, 'execution')}" if executions else f"nothing of {cases}"
-
-    @property
-    def software(self) -> str:
-        """What was tested: a release with its provider and its processor, or the names of several targets."""
-        if len(self.record.header.targets) != 1:
-            return ", ".join(self.counts) or "no target"
-        (target,) = self.record.header.targets
-        name = target.name if ":" in target.name else ""
-        where = target.processor.short if target.processor is not None else ""
-        return ", ".join(filter(None, (target.about.replace("ExecutionProvider", ""), where, name)))
 
     @property
     def balance(self) -> str:
@@ -199,18 +122,23 @@ class RunReport:
         return sorted(found, key=lambda each: (each.severity.rank, -len(each.cases)))
 
     @property
+    def repaired(self) -> str:
+        """``2 of them repaired in 1.29.0: upgrade``: how many known defects newer releases do not have; empty if there are none."""
+        known = [finding.defect for finding in self.accepted if finding.is_expected]
+        fixed = [defect.fixed for defect in known if defect is not None and defect.fixed]
+        releases = sorted(set(fixed))
+        when = f"in {' and '.join(releases)}" if len(releases) <= _MOST_RELEASES else "since"
+        return f"{len(fixed)} of them repaired {when}: upgrade" if fixed else ""
+
+    @property
     def counted(self) -> list[str]:
-        """``14 known, 2 of them repaired in 1.29.0: upgrade``: what does not fail the run, in words."""
-        known = [finding for finding in self.accepted if finding.is_expected]
-        repaired = [each.defect.fixed for each in known if each.defect is not None and each.defect.fixed]
-        releases = sorted(set(repaired))
+        """What does not fail the run, in words: known defects, ``3 on special values alone``, ``2 inconsistencies``."""
+        known = sum(finding.is_expected for finding in self.accepted)
         inconsistent = sum(each.is_inconsistency for each in self.accepted if not each.is_expected)
-        words = [f"{len(known)} known"] if known else []
-        if repaired:
-            when = f"in {' and '.join(releases)}" if len(releases) <= _MOST_RELEASES else "since"
-            words.append(f"{len(repaired)} of them repaired {when}: upgrade")
-        words += [f"{len(self.special)} on special values alone"] if self.special else []
-        return words + ([plural(inconsistent, "inconsistency", "inconsistencies")] if inconsistent else [])
+        words = [f"{known} known" if known else "", self.repaired]
+        words += [f"{len(self.special)} on special values alone" if self.special else ""]
+        words += [plural(inconsistent, "inconsistency", "inconsistencies") if inconsistent else ""]
+        return list(filter(None, words))
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:

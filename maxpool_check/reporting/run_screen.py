@@ -58,7 +58,10 @@ def _head(report: RunReport) -> Iterator[Block]:
     header = report.record.header
     numbers = [plural(header.cases, "case"), plural(len(report.record.executions), "execution")]
     size = "  ".join([*numbers, *([f"{report.seconds:.0f} s"] if report.seconds else [])])
-    yield Paragraph(f"{_cut(report.software, report.width - len(size) - 2)}  {size}")
+    names = [each.name if len(header.targets) > 1 or ":" in each.name else "" for each in header.targets]
+    software = [header.targets[0].software()] if len(header.targets) == 1 else []
+    what = ", ".join(filter(None, [*software, *names])) or "no target"
+    yield Paragraph(f"{_cut(what, report.width - len(size) - 2)}  {size}")
     if report.compared:
         count = len(report.unexpected)
         new = Span(f"{count} NEW", strong=True, tone="bad") if count else "0 new"
@@ -66,15 +69,21 @@ def _head(report: RunReport) -> Iterator[Block]:
         yield Paragraph([new, f"{' finding' * bool(count)}{'s' * (count > 1)}, {known}; {report.balance}"])
 
 
-def _problems(report: RunReport) -> Iterator[Block]:
-    """What is wrong with the run itself, and which known defects are to be removed."""
+def problems(report: RunReport) -> list[str]:
+    """What is wrong with the run itself, and which known defects are to be removed, as lines."""
     lines = [line for problem in report.problems for line in problem.splitlines()]
     # The result begins with the first.
     lines = lines[report.result[0] == RunLabel.INCOMPLETE :]
+    return lines + [
+        f"{each.status.value.upper()}  {each.id} on {each.target}: {each.message}" for each in report.outdated
+    ]
+
+
+def _problems(report: RunReport) -> Iterator[Block]:
+    """The first of these lines, and of what failed in a way that says nothing about the target."""
     errors = Counter(each.message for each in report.record.executions if each.verdict is Verdict.ERROR)
-    lines += [f"{plural(number, 'execution')} failed: {message}" for message, number in errors.items()]
-    lines += [f"{each.status.value.upper()}  {each.id} on {each.target}: {each.message}" for each in report.outdated]
-    yield from (Paragraph(line, "problem") for line in some(lines, _MOST_PROBLEMS))
+    failed = [f"{plural(number, 'execution')} failed: {message}" for message, number in errors.items()]
+    yield from (Paragraph(line, "problem") for line in some([*problems(report), *failed], _MOST_PROBLEMS))
 
 
 def _new(report: RunReport, drawn: int) -> Iterator[Block]:

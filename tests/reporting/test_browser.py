@@ -131,67 +131,72 @@ def focused(page):
     return page.evaluate("document.activeElement.id || document.activeElement.name || document.activeElement.tagName")
 
 
+def search(page, text):
+    page.get_by_role("searchbox", name="Search").fill(text)
+
+
 @pytest.mark.parametrize(("name", "part", "value"), [("graphs", "severity", "limit"), ("gate", "change", "regressed")])
-def test_a_filter_goes_into_the_address_and_comes_from_it(pages, visit, name, part, value):
+def test_a_search_goes_into_the_address_and_comes_from_it(pages, visit, name, part, value):
     page = visit(pages[name])
     every = shown(page).count()
-    page.get_by_role("combobox", name=part).select_option(value)
-    assert page.evaluate("location.hash") == f"#{part}={value}"
+    search(page, value)
+    assert page.evaluate("location.hash") == f"#search={value}"
     assert 0 < len(names(page)) < every
-    assert {each.get_attribute(f"data-{part}") for each in shown(page).all()} == {value}
-    again = visit(pages[name], f"#{part}={value}")
+    assert value in {each.get_attribute(f"data-{part}") for each in shown(page).all()}
+    again = visit(pages[name], f"#search={value}")
     assert names(again) == names(page)
-    assert again.get_by_role("combobox", name=part).input_value() == value
+    assert again.get_by_role("searchbox", name="Search").input_value() == value
     again.locator("#filtered").get_by_role("button", name="Clear").click()
     again.wait_for_function("!location.hash")
     assert shown(again).count() == every
-    # A value that the page does not have shows nothing.
-    page = visit(pages[name], "#kind=y-of-another-record")
-    assert shown(page).count() == 0
-    assert page.get_by_role("combobox", name="kind").input_value() == "y-of-another-record"
 
 
-def test_filters_hold_together_and_links_add_to_them(pages, visit):
-    page = visit(pages["graphs"], "#dtype=float64")
-    rows = page.locator("table.rows tbody tr:not([hidden])")
+def test_words_hold_together_and_links_keep_the_search(pages, visit):
+    page = visit(pages["graphs"], "#search=float64")
+    rows = page.locator("article.finding:visible table.rows tbody tr:not([hidden])")
     assert {row.locator("td").nth(3).text_content() for row in rows.all()} == {"float64"}
-    cases = {row.locator("a").first.text_content() for row in rows.all()}
-    assert f": {len(cases)} of " in page.locator("#count").text_content()
-    severity = shown(page).first.get_attribute("data-severity")
-    page.locator("table.summary a", has_text=severity).first.click()
-    assert page.evaluate("location.hash") == f"#dtype=float64&severity={severity}"
+    search(page, "float64 seed-kept")
+    assert set(names(page)) == {"ORT-SEED-KEPT"}
     page.locator("table.overview tr:visible a").first.click()
-    assert page.evaluate("location.hash").startswith(f"#severity={severity}&dtype=float64&at=finding-")
+    assert page.evaluate("location.hash").startswith("#search=float64+seed-kept&at=finding-")
     again = visit(pages["graphs"], page.evaluate("location.hash"))
     assert focused(again) == focused(page)
     again.locator("nav a", has_text="Environment").click()
-    assert again.evaluate("location.hash") == f"#severity={severity}&dtype=float64&at=environment"
-    # A finding whose example the filters exclude says so.
-    for finding in shown(again).all():
-        is_float64 = " float64 " in finding.locator(".settings").text_content()
-        assert finding.locator(".example-note").is_visible() == (not is_float64)
+    assert again.evaluate("location.hash") == "#search=float64+seed-kept&at=environment"
+    # A link to a search replaces it.
+    link = again.locator("table.cards a[href^='#search=onnx-']").first
+    link.click()
+    assert again.get_by_role("searchbox", name="Search").input_value() == link.text_content()
 
 
-def test_text_is_searched_and_what_is_filtered_is_said_in_print_too(pages, visit):
+def test_text_is_searched_and_what_is_found_is_said_in_print_too(pages, visit):
     page = visit(pages["graphs"])
-    page.get_by_role("searchbox", name="text").fill("-3.4028235E")
+    search(page, "-3.4028235E")
     assert shown(page).count()
     assert all("-3.4028235e" in each.text_content().lower() for each in shown(page).all())
-    page.get_by_role("searchbox", name="text").fill("nothing says this")
+    search(page, "nothing says this")
     assert shown(page).count() == 0
-    assert ": 0 of " in page.locator("#count").text_content()
-    page = visit(pages["graphs"], "#document=onnx-22")
+    assert page.locator("#count").text_content().startswith("0 of ")
+    page = visit(pages["graphs"], "#search=onnx-22")
     shown(page).last.scroll_into_view_if_needed()
     notice = page.locator("#filtered")
-    assert "Filtered by document onnx-22: " in notice.text_content()
+    assert " findings with onnx-22." in notice.text_content()
     assert notice.evaluate("(each) => each.getBoundingClientRect().top") < 100
     page.emulate_media(media="print")
     assert notice.is_visible()
 
 
+def test_on_a_phone_tables_are_cards_and_the_first_finding_is_near_the_top(pages, visit):
+    page = visit(pages["run"], width=390)
+    assert page.evaluate("getComputedStyle(document.querySelector('table.rows td')).display") == "block"
+    assert shown(page).first.evaluate("(each) => each.getBoundingClientRect().top") < 1500
+    figures = [each.text_content().split() for each in page.locator(".figures li").all()]
+    assert [noun for *_, noun in figures] == ["new", "known", "conform"]
+
+
 @pytest.mark.parametrize(("case", "conforms"), [("small:neg-inf", False), ("small:ordinary", True)])
 def test_the_address_of_a_case_shows_it(pages, visit, case, conforms):
-    page = visit(pages["run"], f"#case={case}")
+    page = visit(pages["run"], f"#search={case}")
     current = page.locator(".current:visible")
     assert any(case.rpartition(":")[2] in each.text_content() for each in current.all())
     tops = [each.evaluate("(each) => each.getBoundingClientRect().top") for each in current.all()]
@@ -202,7 +207,7 @@ def test_the_address_of_a_case_shows_it(pages, visit, case, conforms):
 def test_keys_go_to_the_next_and_the_previous_finding(pages, visit):
     page = visit(pages["run"])
     ids = [each.get_attribute("id") for each in shown(page).all()]
-    for key, expected in (("n", ids[0]), ("n", ids[1]), ("n", ids[2]), ("p", ids[1]), ("/", "text"), ("n", "text")):
+    for key, expected in (("n", ids[0]), ("n", ids[1]), ("n", ids[2]), ("p", ids[1]), ("/", "search"), ("n", "search")):
         page.keyboard.press(key)
         assert focused(page) == expected
     page.keyboard.press("Escape")

@@ -65,15 +65,10 @@ def view(trace: Trace, *, in_full: bool = True) -> Document:
     title += f" on {', '.join(trace.targets)}" if trace.targets else ""
     head: list[Block] = [blocks.Verdict(word, f"{sentence} ({counted})", tone), Facts(facts)]
     legend: list[Block] = [Paragraph(_LEGEND)] if trace.targets else []
-    present = {_coverage(clause) for clause in trace.clauses}
-    choices = {
-        "status": [status.value for status in ClauseStatus if numbers[status.value]],
-        "coverage": [name for name in _COVERAGES if name in present],
-    }
-    filters: list[Block] = [blocks.Filters(choices if present else {}, "clauses")] if in_full else []
+    search: list[Block] = [blocks.Search("clauses")] if in_full and trace.clauses else []
     content: list[Block] = [_documents(trace, documents, in_full) for documents in trace.documents]
     cases = Section("Cases", list(_cases(trace, in_full)))
-    return Document("MaxPool trace", title, head, [*filters, *content, cases, *legend])
+    return Document("MaxPool trace", title, head, [*search, *content, cases, *legend])
 
 
 def _cases(trace: Trace, in_full: bool) -> Iterator[Block]:

@@ -78,7 +78,6 @@ def _environment() -> "Environment":
         "plain": plain,
         "spans": lambda text: list(spans(text)),
         "kind": lambda block: type(block).__name__,
-        "number_of": lambda text: int(plain(text) or 0),
     }
     environment.globals["legend"] = LEGEND
     return environment

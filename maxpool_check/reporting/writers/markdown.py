@@ -57,7 +57,7 @@ def _block(block: Block, level: int) -> str:
             return markup.joined([markup.wrapped(inline(about)), markup.fenced(lines)])
         case blocks.Matrix():
             return markup.joined(map(_leaf, block.tables(_WIDEST)))
-        case blocks.Filters():
+        case blocks.Search():
             return ""
     return _leaf(block)
 
@@ -67,8 +67,9 @@ def _leaf(block: Block) -> str:
     match block:
         case blocks.Heading(level, text):
             return f"{'#' * level} {inline(text)}"
-        case blocks.Verdict(word, sentence):
-            return markup.wrapped(f"**{markup.escaped(word)}** {markup.escaped(sentence)}")
+        case blocks.Verdict(word, sentence, _, numbers):
+            counts = markup.escaped(", ".join(map(" ".join, numbers))) + ". " * bool(numbers)
+            return markup.wrapped(f"**{markup.escaped(word)}** {counts}{markup.escaped(sentence)}")
         case blocks.Paragraph(text):
             return markup.wrapped(inline(text))
         case blocks.Bullets(items):

@@ -1,5 +1,5 @@
 "use strict";
-// Filters that live in the address, next and previous by keyboard, copy buttons. Without it the page is whole and readable.
+// A search that lives in the address, next and previous by keyboard, copy buttons. Without it the page is whole and readable.
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const form = document.getElementById("filters");
@@ -17,75 +17,49 @@
   }
   if (!form) return;
 
-  const rowCase = (row) => row.cells[0].firstElementChild.textContent;
   // The ids of the cases that a paragraph lists behind the name of their file.
   const ids = (paragraph) => {
     const file = paragraph.querySelector("b").textContent;
     return paragraph.textContent.slice(file.length + 2).trim().split(", ").map((name) => `${file}:${name}`);
   };
-  const cases = new Set([...all("table.rows tbody tr").map(rowCase), ...all("details.cases .names").flatMap(ids)]);
-  const searched = new Map(findings.map((finding) => [finding, [...finding.children]
-    .filter((each) => !each.matches(".rules, .command")).map((each) => each.textContent).join(" ").toLowerCase()]));
-  const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
-  // A case is named in full, or by a part of its name.
-  const caseMatches = (name, wanted) =>
-    !wanted.case || (cases.has(wanted.case) ? name === wanted.case : name.includes(wanted.case));
-  const rowMatches = (row, wanted) => caseMatches(rowCase(row), wanted)
-    && (!wanted.document || row.cells[2].textContent === wanted.document)
-    && (!wanted.dtype || row.cells[3].textContent === wanted.dtype)
-    && (!wanted.clause || (row.dataset.clauses || "").split(" ").includes(wanted.clause));
+  const text = (each) => [each.textContent, ...Object.values(each.dataset)].join(" ").toLowerCase();
+  const searched = new Map(findings.map((finding) => [finding, [finding, ...finding.children, ...all("tr", finding)]
+    .map((each) => each === finding ? Object.values(each.dataset).join(" ").toLowerCase()
+      : each.matches(".rules, .command") ? "" : text(each)).join(" ")]));
+  const field = form.elements.search;
+  const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (there, wanted) => wanted.every((word) => there.includes(word));
 
-  function fits(finding, wanted) {
-    const data = finding.dataset;
-    return Object.entries(wanted).every(([name, value]) =>
-      ["case", "document", "dtype", "clause"].includes(name)
-      || (name === "text" && searched.get(finding).includes(value.toLowerCase()))
-      || (name === "kind" && data.kinds.split(" ").includes(value))
-      || data[name] === value);
-  }
-
-  // The cases of a finding that the filters leave.
-  function filtered(finding, wanted) {
-    const fitting = fits(finding, wanted);
-    const names = all("details.cases .names", finding).flatMap(ids).filter((name) => fitting && caseMatches(name, wanted));
-    for (const row of all("table.rows tbody tr", finding)) {
-      row.hidden = !(fitting && rowMatches(row, wanted));
-      row.classList.toggle("current", Boolean(wanted.case) && !row.hidden);
-      if (!row.hidden) names.push(rowCase(row));
+  // Of a finding that fits, the rows of cases that fit by themselves, or all of them if none does.
+  function filterRows(finding, wanted) {
+    const rows = all("table.rows tbody tr", finding);
+    const fitting = rows.filter((row) => fits(text(row), wanted));
+    for (const row of rows) {
+      row.hidden = fitting.length > 0 && !fitting.includes(row);
+      row.classList.toggle("current", wanted.length > 0 && !row.hidden && fitting.length === 1);
     }
-    return fitting ? names : null;
+    const isPart = wanted.length > 0 && fitting.length > 0 && fitting.length < rows.length;
+    if (isPart) finding.querySelector("details.cases").open = true;
+    finding.querySelector(".filtered-count").textContent = isPart ? `; of these ${fitting.length} shown` : "";
   }
 
   function apply() {
-    const wanted = state();
-    const perCase = wanted.case || wanted.document || wanted.dtype || wanted.clause;
-    const shown = new Set();
+    const wanted = words();
     for (const finding of findings) {
-      const names = filtered(finding, wanted);
-      finding.hidden = !names || (Boolean(perCase) && !names.length);
-      if (finding.hidden) continue;
-      names.forEach((name) => shown.add(name));
-      if (perCase) finding.querySelector("details.cases").open = true;
-      finding.querySelector(".filtered-count").textContent = perCase ? `; of these ${new Set(names).size} shown` : "";
-      const note = finding.querySelector(".example-note");
-      if (note) note.hidden = !perCase || names.includes(finding.dataset.example);
+      finding.hidden = !fits(searched.get(finding), wanted);
+      if (!finding.hidden) filterRows(finding, wanted);
     }
     for (const link of all("table.overview tbody a")) {
       link.closest("tr").hidden = Boolean(document.getElementById(decodeURIComponent(link.hash.slice(1)))?.hidden);
     }
-    tell(wanted, shown.size, findings.filter((each) => !each.hidden).length, wanted.case ? markPassing(wanted.case) : "");
-  }
-
-  function tell(wanted, count, number, passing) {
-    const filters = Object.entries(wanted).map(([name, value]) => `${name} ${value}`).join(", ");
-    const text = filters
-      ? `Filtered by ${filters}: ${count} of ${cases.size} cases in ${number} of ${findings.length} ${form.dataset.noun}.${passing}`
-        + (number || passing ? "" : " Nothing on this page matches.")
-      : `${cases.size} cases in ${findings.length} ${form.dataset.noun}.`;
+    const number = findings.filter((each) => !each.hidden).length, passing = wanted.length ? markPassing(field.value.trim()) : "";
+    const told = wanted.length
+      ? `${number} of ${findings.length} ${form.dataset.noun} with ${field.value.trim()}.${passing}`
+      : `${findings.length} ${form.dataset.noun}.`;
     const notice = document.getElementById("filtered");
-    document.getElementById("count").textContent = text;
-    notice.querySelector("span").textContent = text;
-    notice.hidden = !filters;
+    document.getElementById("count").textContent = told;
+    notice.querySelector("span").textContent = told;
+    notice.hidden = !wanted.length;
   }
 
   function markPassing(name) {
@@ -102,25 +76,18 @@
   }
 
   function fromAddress() {
-    const words = location.hash.slice(1);
-    if (!words.includes("=")) return;
-    const given = new URLSearchParams(words);
-    for (const field of form.elements) {
-      if (!field.name) continue;
-      const value = given.get(field.name) || "";
-      field.value = value;
-      // A value of another record: nothing here has it.
-      if (field.value !== value) { field.add(new Option(value)); field.value = value; }
-    }
+    const given = location.hash.slice(1);
+    if (!given.includes("=")) return;
+    const values = new URLSearchParams(given);
+    field.value = values.get("search") || "";
     apply();
-    const place = document.getElementById(given.get("at")) || findings.find((each) => !each.hidden);
-    arrive(place);
-    if (given.get("case")) document.querySelector("tr.current:not([hidden])")?.scrollIntoView({ block: "center" });
+    arrive(document.getElementById(values.get("at")) || findings.find((each) => !each.hidden));
+    document.querySelector("tr.current:not([hidden])")?.scrollIntoView({ block: "center" });
   }
 
   function toAddress(more = {}) {
-    const filters = state();
-    const hash = more.at && !Object.keys(filters).length ? more.at : new URLSearchParams({ ...filters, ...more }).toString();
+    const own = field.value.trim() ? { search: field.value.trim() } : {};
+    const hash = more.at && !own.search ? more.at : new URLSearchParams({ ...own, ...more }).toString();
     history.replaceState(null, "", hash ? `#${hash}` : `${location.pathname}${location.search}`);
     apply();
   }
@@ -143,16 +110,14 @@
     }
   }
 
-  // Links to filters add to those that are set, and links to places keep them.
+  // Links to places keep the search.
   function follow(event) {
     const link = event.target.closest("a[href^='#']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const words = link.hash.slice(1);
-    const place = document.getElementById(decodeURIComponent(words));
-    if (!place && !words.includes("=")) return;
+    const place = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    if (!place) return;
     event.preventDefault();
-    if (place) go(place);
-    else location.hash = new URLSearchParams({ ...state(), ...Object.fromEntries(new URLSearchParams(words)) }).toString();
+    go(place);
   }
 
   form.hidden = false;
@@ -166,7 +131,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (event.key === "n") move(1);
     else if (event.key === "p") move(-1);
-    else if (event.key === "/") { event.preventDefault(); form.elements.text.focus(); }
+    else if (event.key === "/") { event.preventDefault(); field.focus(); }
   });
   apply();
   fromAddress();
