@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _MOST_TRIED = 40
-"""The most cases of a defect on which its remedies are tried."""
+"""The most executions that show a defect with which its remedies are tried."""
 
 
 def _text(text: str) -> str:
@@ -227,12 +227,12 @@ def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[Targe
 
     for target in (each for each in targets if str(each) == status.target.name):
         for each in status.defects:
-            if not (each.shown and each.defect.remedy):
+            if not (each.shown and each.defect.remedy(status.target.version)):
                 continue
             entries = [entry for entry in each.defect.expected if entry.covers(status.target)]
             cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
             limits = options.setting("timeout", 60.0), options.memory_in_bytes()
-            trial = try_remedies(each.defect, cases[:_MOST_TRIED], target, *limits)
+            trial = try_remedies(each.defect, cases, target, _MOST_TRIED, *limits)
             shown = {name for names in (*trial.repaired.values(), trial.left) for name in names}
             for remedy, repaired in trial.repaired.items():
                 yield f"  {each.defect.id}: {remedy.words}: right in {len(repaired)} of {plural(len(shown), 'execution')}"

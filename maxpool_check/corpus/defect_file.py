@@ -245,7 +245,11 @@ def _conditions(fields: Mapping[str, Any]) -> Conditions:
 
 
 def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
-    parsers: Mapping[str, Callable[[Any], Any]] = {"conditions": _conditions, "optimizers": tuple}
+    parsers: Mapping[str, Callable[[Any], Any]] = {
+        "conditions": _conditions,
+        "optimizers": tuple,
+        "versions": lambda text: TargetSelector.of("onnxruntime", text).bounds,
+    }
     return tuple(Remedy(**{name: parsers.get(name, str)(value) for name, value in item.items()}) for item in items)
 
 

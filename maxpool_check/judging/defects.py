@@ -9,6 +9,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, read_table
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.details import ARCHITECTURES
@@ -123,14 +126,22 @@ class Remedy:
 
     One of three: a ``rewrite`` of the graph, a name of ``remedies.yaml``; options of the session, that is the ``optimizers`` to
     disable; or ``none``, which says why there is none for what the others leave, and what was tried. ``cost`` is what it costs,
-    in words. It helps where ``conditions`` hold, at every level of optimization.
+    in words. It helps these ``versions``, as ``>=1.29``, where ``conditions`` hold, at every level of optimization.
     """
 
     rewrite: str = ""
     optimizers: tuple[str, ...] = ()
     none: str = ""
     cost: str = ""
+    versions: str = ""
     conditions: Conditions = field(default_factory=Conditions)
+
+    def is_for(self, version: str) -> bool:
+        """Whether it helps a version; one that is no number counts as the newest."""
+        try:
+            return SpecifierSet(self.versions).contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return True
 
     @property
     def words(self) -> str:
@@ -267,10 +278,9 @@ class Defect:
     other_builds: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it, in words; empty if nothing is known to help."""
-        return next((each.words for each in self.remedies if each.words), "")
+    def remedy(self, version: str) -> str:
+        """What to do about it with a version, in words; empty if nothing is known to help."""
+        return next((each.words for each in self.remedies if each.words and each.is_for(version)), "")
 
     @property
     def runtimes(self) -> tuple[str, ...]:

@@ -73,13 +73,12 @@ class RemedyTrial:
 
 
 def try_remedies(
-    defect: Defect, cases: Iterable[Case], target: TargetName, seconds: float = 60.0, memory: int | None = None
-) -> RemedyTrial:
+    defect: Defect, cases: Iterable[Case], target: TargetName, most: int, seconds: float = 60.0, memory: int | None = None
+) -> RemedyTrial:  # fmt: skip
     """Execute cases that show a defect on a target, without its remedies and with each of them.
 
-    What is right without them is left out. ``seconds`` and ``memory`` limit one execution, as of :class:`ModelPlan`.
+    What does not show it without them is left out; after ``most`` executions that do, it ends. ``seconds`` and ``memory`` limit one execution, as of :class:`ModelPlan`.
     """
-    repaired: dict[Remedy, list[str]] = {remedy: [] for remedy in defect.remedies if remedy.words}
     left: list[str] = []
     with contextlib.ExitStack() as stack:
 
@@ -89,14 +88,23 @@ def try_remedies(
             stack.callback(executor.close)
             return executor.sessions[0]
 
+        version = session_of(()).profile.description.version
+        repaired: dict[Remedy, list[str]] = {
+            each: [] for each in defect.remedies if each.words and each.is_for(version)
+        }
         for case, variant in itertools.product(cases, (WITH_INDICES, Y_ONLY)):
-            if not _run(session_of(()), case, variant, ())[0]:
+            faults, _ = _run(session_of(()), case, variant, ())
+            shown = [entry.shown(case.id, variant) for entry in defect.expected]
+            if not any({*each.kinds} in shown for each in faults):
                 continue
             name = f"{case.id} ({variant})"
             helping = [each for each in repaired if _helps(each, case, variant, session_of)]
             for remedy in helping:
                 repaired[remedy].append(name)
             left += [name] * (not helping)
+            most -= 1
+            if not most:
+                break
     return RemedyTrial(repaired, left)
 
 

@@ -213,7 +213,14 @@ class _Lines:
 
     def _footer(self, line: RunFooter) -> None:
         entries = [
-            known_entry(defect, target, defect.expected, KnownStatus.EXPECTED, "", self._plan.versions.summary(defect))
+            known_entry(
+                defect,
+                self._targets[target],
+                defect.expected,
+                KnownStatus.EXPECTED,
+                "",
+                self._plan.versions.summary(defect),
+            )
             for (target, _), defect in self._known.items()
         ]
         problems = () if self._plan.allows_incomplete else self._found.problems

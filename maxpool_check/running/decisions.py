@@ -123,7 +123,7 @@ class Decisions:
         complete = completeness(corpus.cases, self._cases, corpus.whole)
         entries = [
             known_entry(
-                defect, target, defect.expected, KnownStatus.NOT_EXPECTED, "expected by no file of this run",
+                defect, self._targets[target], defect.expected, KnownStatus.NOT_EXPECTED, "expected by no file of this run",
                 self._versions.get(defect.id, VersionsShown()),
             )
             for (target, _), defect in self._explaining.items()
@@ -138,7 +138,8 @@ class Decisions:
 
             for name, (status, why) in ledger.audit(executed).items():
                 versions = self._versions.get(name, VersionsShown())
-                entries.append(known_entry(self._defects[name], target, ledger.entries, status, why, versions))
+                described = self._targets[target]
+                entries.append(known_entry(self._defects[name], described, ledger.entries, status, why, versions))
         return entries
 
 
@@ -150,7 +151,7 @@ def _features(case: Case) -> Features:
 
 def known_entry(
     defect: Defect,
-    target: str,
+    target: TargetDescription,
     expected: Iterable[ExpectedDivergence],
     status: KnownStatus,
     why: str,
@@ -163,7 +164,7 @@ def known_entry(
     upstream = defect.upstream
     return KnownEntry(
         id=defect.id,
-        target=target,
+        target=target.name,
         status=status,
         kinds=tuple(sorted(kinds)),
         reason=defect.mechanism,
@@ -174,7 +175,7 @@ def known_entry(
         message=why,
         versions=versions.span,
         fixed=versions.fixed,
-        remedy=defect.remedy,
+        remedy=defect.remedy(target.version),
         expires=dates[0].isoformat() if dates else "",
         reviewer=defect.reviewer,
         reviewed=defect.reviewed.isoformat() if defect.reviewed is not None else "",

@@ -8,8 +8,9 @@ import onnx
 import pytest
 
 from maxpool_check.corpus.collection import defect_files
-from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.conditions import meets, with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.kinds import read_table
 from maxpool_check.models.repair import try_remedies
 from maxpool_check.models.rewriting import REWRITES
@@ -147,9 +148,20 @@ def test_each_remedy_repairs_what_is_wrong_without_it(name):
     for defect in with_cases(read_all_defects(defect_files(CASES)), shipped().cases):
         entries = [each for each in defect.expected if each.covers(described)]
         cases = [case for case in shipped().cases if any(each.binds(case.id) for each in entries)]
-        if defect.remedy and cases:
-            trial = try_remedies(defect, cases[:: max(1, len(cases) // 10)], target)
-            assert all(trial.repaired.values()), defect.id
+        if defect.remedy(described.version) and cases:
+            # A remedy with conditions is for some of them alone.
+            special = [
+                case
+                for case in cases
+                if any(each.conditions.said and meets(each.conditions, Features(case)) for each in defect.remedies)
+            ]
+            step = max(1, len(cases) // 10)
+            others = [case for start in range(step) for case in cases[start::step]]
+            trial = try_remedies(defect, [*special[:5], *others[:40]], target, 14)
+            # What was reviewed on another processor need not show on this one.
+            is_shown = any(trial.repaired.values()) or trial.left
+            assert is_shown or described.architecture != "x86_64", defect.id
+            assert all(trial.repaired.values()) or not is_shown, defect.id
             assert not trial.left or any(each.none for each in defect.remedies), (defect.id, trial.left)
-            tried += 1
+            tried += bool(is_shown)
     assert tried > 1
