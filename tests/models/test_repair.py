@@ -48,9 +48,9 @@ def different(old, new):
     [
         (model(PADDED), [], ["disable Pad_Fusion", 'disabled_optimizers=["Pad_Fusion"]']),
         (model(QUANTIZED, more=", int64[n, c, h, w] i"), [], ["disable QDQPropagationTransformer"]),
-        (model(STRIDED), ["pool"], ["write pads out instead of auto_pad"]),
-        (model(DILATED), ["pool"], ["write pads out instead of auto_pad"]),
-        (model(BOTH), ["pool", "other"], ["request Indices beside Y", "write pads out", "2 nodes rewritten"]),
+        (model(STRIDED), ["pool"], ["write the pads out"]),
+        (model(DILATED), ["pool"], ["write the pads out"]),
+        (model(BOTH), ["pool", "other"], ["request Indices as well", "write the pads out", "2 nodes rewritten"]),
     ],
     ids=["pad", "quantized", "strided", "dilated", "both"],
 )
