@@ -17,9 +17,6 @@ from maxpool_check.words import plural
 _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED)
 """The verdicts that compare nothing with a document."""
 
-_MOST_RELEASES = 2
-"""A sentence names so many releases."""
-
 
 class RunLabel(str, Enum):
     """How the last line of a run begins."""
@@ -126,8 +123,7 @@ class RunReport:
         """``2 of them repaired in 1.29.0: upgrade``: how many known defects newer releases do not have; empty if there are none."""
         known = [finding.defect for finding in self.accepted if finding.is_expected]
         fixed = [defect.fixed for defect in known if defect is not None and defect.fixed]
-        releases = sorted(set(fixed))
-        when = f"in {' and '.join(releases)}" if len(releases) <= _MOST_RELEASES else "since"
+        when = f"in {fixed[0]}" if len(set(fixed)) == 1 else "since"
         return f"{len(fixed)} of them repaired {when}: upgrade" if fixed else ""
 
     @property

@@ -5,6 +5,8 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, Table
@@ -16,14 +18,11 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.words import plural, shortened, some
 
 _LINES = 25
-"""The lines of the screen."""
-
 _MOST_NEW = 5  # New findings with an example; the others are counted.
-_MOST_KNOWN = 10
-_LEAST_KNOWN = 3  # Where there is room for fewer, they are counted.
+_MOST_KNOWN = 10  # Lines.
 _MOST_ROWS = 6  # Of a drawing.
 _MOST_PROBLEMS = 6
-_ADVICE = 40  # Columns.
+_NAME, _ADVICE = 18, 28  # Columns.
 
 
 def screen(report: RunReport) -> Document:
@@ -58,9 +57,9 @@ def _head(report: RunReport) -> Iterator[Block]:
     header = report.record.header
     numbers = [plural(header.cases, "case"), plural(len(report.record.executions), "execution")]
     size = "  ".join([*numbers, *([f"{report.seconds:.0f} s"] if report.seconds else [])])
-    names = [each.name if len(header.targets) > 1 or ":" in each.name else "" for each in header.targets]
-    software = [header.targets[0].software()] if len(header.targets) == 1 else []
-    what = ", ".join(filter(None, [*software, *names])) or "no target"
+    what = ", ".join(each.name for each in header.targets) or "no target"
+    if len(header.targets) == 1:
+        what = header.targets[0].software() + f", {what}" * (":" in what)
     yield Paragraph(f"{_cut(what, report.width - len(size) - 2)}  {size}")
     if report.compared:
         count = len(report.unexpected)
@@ -107,8 +106,7 @@ def _new(report: RunReport, drawn: int) -> Iterator[Block]:
 def _example(finding: Finding, is_drawn: bool) -> Iterator[str]:
     """What is wrong in words, the example, and what explains it."""
     view, cells = ExecutionView(finding.smallest), finding.smallest.cells
-    is_known = finding.defect is not None and finding.defect.title
-    yield finding.title if is_known else " ".join(map(sentence, finding.example_kinds[:2]))
+    yield finding.title if finding.defect is not None else " ".join(map(sentence, finding.example_kinds[:2]))
     yield from finding.notices
     if finding.defect is not None and finding.defect.advice:
         yield f"do: {finding.defect.advice}"
@@ -136,33 +134,37 @@ def _known(report: RunReport, room: int) -> Iterator[Block]:
     """What is known, the worst first, in so many lines, how much of it is left out, and what is no finding."""
     grouped = by_name(report.accepted)
     # Its headings, an empty line and two lines of what is left out.
-    most = min(_MOST_KNOWN, room - 4)
-    shown = grouped[: most if most >= _LEAST_KNOWN else 0]
-    if shown:
-        yield from _table(report.width, shown)
-    if left := len(grouped) - len(shown):
+    rows, count = _rows(report.width, grouped, min(_MOST_KNOWN, room - 4))
+    if rows:
+        is_known = any(first.is_expected for first, *_ in grouped)
+        headings = ["Known, worst first" if is_known else "Allowed, worst first", "", "cases", "do"]
+        yield Table(headings, rows, frozenset((2,)), label="Known")
+    if left := len(grouped) - count:
         runtimes = dict.fromkeys(name.partition("==")[0] for name in report.counts)
         listing = f"maxpool-check defects list {' '.join(runtimes)}"
-        words = f"{left} more" if shown else ", ".join(report.counted)
+        words = f"{left} more" if rows else ", ".join(report.counted)
         yield Paragraph(f"{words}: {'-v' if any(':' in name for name in runtimes) else listing}")
     if report.apart:
         yield Paragraph(f"{', '.join(report.apart)}: -v")
 
 
-def _table(width: int, grouped: Sequence[Sequence[Finding]]) -> Iterator[Table]:
-    """A row for each defect: what is wrong, in how many cases, and what to do about it."""
-    is_known = any(first.is_expected for first, *_ in grouped)
-    headings = ["Known, worst first" if is_known else "Allowed, worst first", "", "cases", "do"]
-    advice = [first.defect.advice if first.defect is not None else "" for first, *_ in grouped]
-    to_do = min(_ADVICE, max(map(len, ["-", *advice])))
-    room = width - max(len(headings[0]), *(len(first.name) for first, *_ in grouped)) - len("cases") - to_do - 8
+def _rows(width: int, grouped: Sequence[Sequence[Finding]], most: int) -> tuple[list[list[Inline]], int]:
+    """What is wrong, in how many cases, and what to do, on one or two of so many lines for each defect; and how many these are."""
+    room = width - max([_NAME, *(len(first.name) for first, *_ in grouped)]) - len("cases") - _ADVICE - 8
     rows: list[list[Inline]] = []
-    for findings, text in zip(grouped, advice, strict=True):
+    for number, (first, *others) in enumerate(grouped):
         # Every title is about MaxPool.
-        title = re.sub(r"^(A )?MaxPool (with |of )?", "", findings[0].title)
-        cases = {case for finding in findings for case in finding.cases}
-        rows.append([findings[0].name, _cut(title, max(room, 12)), str(len(cases)), _cut(text, _ADVICE) or "-"])
-    yield Table(headings, rows, frozenset((2,)), label="Known")
+        title = re.sub(r"^(A )?MaxPool (with |of )?", "", first.title)
+        advice = first.defect.advice if first.defect is not None and first.defect.advice else "-"
+        cases = {case for finding in (first, *others) for case in finding.cases}
+        sizes = ((title, max(room, 12)), (advice, _ADVICE))
+        columns = [wrap(text, size, max_lines=2, placeholder=" ...") for text, size in sizes]
+        lines: list[list[Inline]] = [["", text, "", do] for text, do in zip_longest(*columns, fillvalue="")]
+        lines[0][::2] = first.name, str(len(cases))
+        if len(rows) + len(lines) > most:
+            return rows, number
+        rows += lines
+    return rows, len(grouped)
 
 
 def _cut(text: str, most: int) -> str:

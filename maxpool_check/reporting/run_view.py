@@ -110,9 +110,8 @@ class RunView:
         meaning = f"{_texts()['meanings'][label]}{f'; {report.repaired}' * bool(report.repaired)}."
         is_counted = label != RunLabel.INCOMPLETE and (report.unexpected or report.passed)
         text = meaning[:1].upper() + meaning[1:] if is_counted else f"{text}."
-        result: list[Block] = [
-            blocks.Verdict(label, text, report.tone, self._headline() if is_counted or report.outdated else ())
-        ]
+        numbers = [] if label == RunLabel.INCOMPLETE else self._headline()
+        result: list[Block] = [blocks.Verdict(label, text, report.tone, numbers)]
         return result, [Paragraph(line, "problem") for line in problems(report)]
 
     def _headline(self) -> list[tuple[str, str]]:

@@ -116,7 +116,9 @@ def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue)
 def test_a_run_and_a_gate_name_the_defect_and_who_has_reviewed_it(cli, catalogue, record, tmp_path):
     corpus = catalogue()
     done = cli("run", corpus, "-t", SEED, "-v", "-o", record, *reports_in(tmp_path, "html", "markdown"))
-    done.check(0, "\nDefects\n", "KNOWN  PY-SEED", "The scan starts from the lowest finite value", "Reviewed by Ada")
+    done.check(
+        0, "\nKnown defects\n", "KNOWN  PY-SEED", "The scan starts from the lowest finite value", "Reviewed by Ada"
+    )
     assert all("Reviewed by Ada" in (tmp_path / form).read_text() for form in ("html", "markdown"))
     (entry,) = json.loads(record.read_text().splitlines()[-1])["known"]
     assert (entry["reviewer"], entry["reviewed"]) == ("Ada [bold]Example", "2026-11-23")

@@ -18,10 +18,11 @@ from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import document
 from maxpool_check.reporting.writers import Form
+from maxpool_check.results.details import Input
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import shipped
-from tests.reporting.test_golden import GOLDEN, HEADER, RUN, TARGET, compared, execution, record, written
+from tests.reporting.test_golden import CELL, GOLDEN, HEADER, RUN, TARGET, compared, execution, record, written
 
 KNOWN = KnownEntry(id="ours", target=TARGET, status=KnownStatus.EXPECTED, kinds=(), reason="")
 
@@ -65,6 +66,29 @@ FIXED, STALE = msgspec.structs.replace(KNOWN, fixed="9.1"), msgspec.structs.repl
 def test_the_result_of_a_run_in_words(executions, known, code, result):
     made = report_of(*executions, known=[known], exit_code=ExitCode(code))
     assert " ".join(made.result) == result
+
+
+@pytest.mark.parametrize("name", ["run", "many", "graphs", "incomplete", "errors"])
+def test_a_run_is_one_screen(name):
+    lines = (GOLDEN / f"{name}.txt").read_text().splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_example_is_the_most_convincing_case_and_not_the_smallest():
+    def wrong(case, expected, got, size, window):
+        cell = msgspec.structs.replace(CELL, expected=expected, got=got, values=window)
+        data = Input(dtype="float32", shape=(1, 1, size), attributes={}, values=None)
+        return execution(case, "diverges", "y-not-in-input", status="new", cells=(cell,), input=data)
+
+    found = [
+        wrong("sign", "-0.0", "0.0", 4, ("-0.0", "0.0")), wrong("inf", "-inf", "0.0", 4, ("-inf", "-inf")),
+        wrong("cell", "-1.0", "0.0", 1, ("-1.0",)), wrong("large", "-1.0", "0.0", 90, ("-1.0", "-2.0")),
+        wrong("plain", "-1.0", "0.0", 4, ("-1.0", "-2.0")),
+    ]  # fmt: skip
+    (finding,) = report_of(*found, exit_code=ExitCode.UNEXPECTED).findings
+    order = [each.case.rpartition(":")[2] for each in finding.executions]
+    assert order == ["plain", "large", "cell", "inf", "sign"]
 
 
 def test_a_run_without_executions_says_that_nothing_was_tested():
