@@ -10,8 +10,10 @@ import pytest
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import meets, with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.kinds import read_table
+from maxpool_check.judging.defects import WRONG, Severity
+from maxpool_check.judging.kinds import DivergenceKind, read_table
 from maxpool_check.models.repair import try_remedies
 from maxpool_check.models.rewriting import REWRITES
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
@@ -19,6 +21,7 @@ from maxpool_check.targets.name import parse
 from tests.conftest import CASES, KERNELS, shipped
 from tests.models.writing import saved, written
 
+RUNTIMES = ("onnxruntime", "onnxruntime-openvino", "openvino")
 TARGET = "onnxruntime==1.31.1"
 PADDED = "[pad] a = Pad(x, p) [pool] y = MaxPool <kernel_shape = [3, 3], strides = [2, 2]> (a)"
 DILATED = "[pool] y = MaxPool <kernel_shape = [3, 3], dilations = [2, 2], auto_pad = 'SAME_UPPER'> (x)"
@@ -122,6 +125,18 @@ def test_external_data_goes_along_byte_for_byte_and_overwrites_nothing(cli, tmp_
 
 def test_every_rewrite_has_words_and_an_order():
     assert [*REWRITES] == [*read_table("remedies.yaml")]
+
+
+def test_what_live_versions_compute_wrongly_has_a_remedy_or_a_reason_why_there_is_none():
+    versions, wrong = read_versions(CASES), []
+    for defect in read_all_defects(defect_files(CASES)):
+        is_seed = {DivergenceKind.Y_LOWEST_FOR_NEG_INF, DivergenceKind.INDICES_SENTINEL} & defect.kinds
+        is_wrong = defect.severity is Severity.WRONG_ON_FINITE or (is_seed and defect.severity in WRONG)
+        is_about = defect.runtime.partition("@")[0].partition("?")[0] in RUNTIMES and defect.documents != ("sonnx",)
+        if versions.is_live(defect) and is_wrong and is_about:
+            wrong.append(defect)
+    assert [defect.id for defect in wrong if not defect.remedies] == []
+    assert 3 * sum(not any(each.words for each in defect.remedies) for defect in wrong) <= len(wrong)
 
 
 EMULATED = pytest.mark.skipif(
