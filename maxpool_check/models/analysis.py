@@ -192,7 +192,15 @@ def reaching(
     model executes. ``features`` are those of the cases of the node, ``variants`` the ways in which the model executes it. A
     defect without conditions says nothing of other graphs than its own cases.
     """
-    possible = [each for each in defects if each.severity in REACHING and not each.conditions.refused]
+    disabled = {*str(target.session_options.get("disabled_optimizers", "")).split(",")}
+    # What a session disables cannot show what disabling it repairs.
+    possible = [
+        each
+        for each in defects
+        if each.severity in REACHING
+        and not each.conditions.refused
+        and not any(remedy.optimizers and {*remedy.optimizers} <= disabled for remedy in each.remedies)
+    ]
     refusing = [each for each in possible if each.severity in _REFUSING]
     # What the target refuses has no outputs that can be wrong.
     executed = [of for of in features if not any(_reached(each, target, [of], variants) for each in refusing)]

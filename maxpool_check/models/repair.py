@@ -144,13 +144,14 @@ class NodeRepair:
 
 @dataclass(frozen=True)
 class Repair:
-    """A model that was written with remedies, and the proof of it.
+    """A model that was written with remedies, and the proof of it. ``sha256`` is that of the file.
 
     ``optimizers`` are those that its sessions must disable. ``in_place`` is how many executions of its nodes in the model
     conform, ``outputs`` how its own outputs differ from those before, by target, and ``problems`` what is still wrong.
     """
 
     path: Path
+    sha256: str
     nodes: tuple[NodeRepair, ...]
     optimizers: tuple[str, ...] = ()
     in_place: int = 0
@@ -300,7 +301,8 @@ class _Repairing:
         self.path.write_bytes(data)
         repaired = read_model(self.path)
         outputs = [each for session in sessions for each in self._outputs(session, repaired)]
-        return Repair(self.path, tuple(nodes), optimizers, self.in_place, outputs, tuple(self.problems))
+        found = self.in_place, outputs, tuple(self.problems)
+        return Repair(self.path, repaired.sha256, tuple(nodes), optimizers, *found)
 
     def _outputs(self, session: TargetSession, repaired: UserModel) -> list[tuple[str, OutputDifference]]:
         """Run the model on a target, with its nodes judged in it; how its own outputs differ from those before."""

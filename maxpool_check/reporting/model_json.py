@@ -19,6 +19,12 @@ def write(report: ModelReport, file: TextIO) -> None:
         sides = {"base": upgrade.base, "head": upgrade.head, "decision": upgrade.decision}
         outputs = [vars(each) for each in upgrade.outputs]
         document["upgrade"] = {**sides, "wrong_on_both": list(report.wrong_on_both), "outputs": outputs}
+    if (made := report.repair) is not None:
+        proved = [{"target": target, **vars(each)} for target, each in made.outputs]
+        nodes = [vars(each) for each in made.nodes]
+        about = {"path": str(made.path), "sha256": made.sha256, "complete": made.is_complete, "nodes": nodes}
+        about |= {"disabled_optimizers": list(made.optimizers), "executions_in_the_model": made.in_place}
+        document["repair"] = {**about, "outputs": proved, "problems": list(made.problems)}
     document["results"] = map(result_data, report.record.executions)
     document["errors"] = [{"message": message} for message in report.run.problems]
     write_object(file, document)

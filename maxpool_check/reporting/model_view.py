@@ -244,9 +244,10 @@ class _View:
             is_head, node = group.change is Change.MISSING, node_of(group.smallest.execution.case)
             model = next(each.model.name for each in self.report.models if node in each.by_id)
             why = f"was not run at the level of optimization {level_of(group.smallest.execution.variant)}"
-            if (upgrade.head if is_head else upgrade.base, model) in self.report.test.not_in_place:
+            target = upgrade.head if is_head else upgrade.base
+            if (target, model) in self.report.test.not_in_place:
                 why = "did not run as a model, as is said above, and its nodes were not tested in it"
-            sentence = Paragraph(f"On the {upgrade.labels[is_head]}, {model} {why}.")
+            sentence = Paragraph(f"On {target}, {model} {why}.")
             content += [sentence] if sentence not in content else []
         special = {each.change for changes in upgrade.special.values() for each in changes} - ONE_SIDED
         if changes := sorted(each.value for each in special):
