@@ -62,9 +62,11 @@ def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
     }
     remedies: list[tuple[str, Inline]] = []
     for each in defect.remedies:
-        where = f" (where {'; '.join(conditions(each.conditions))})" if each.conditions.said else ""
+        bounds = [f"versions {each.versions}"] * bool(each.versions) + conditions(each.conditions)
+        where = f" ({'; '.join(bounds)})" if bounds else ""
         text = each.none or f"{each.words}{where}; cost: {each.cost}"
-        remedies.append(("no remedy" if each.none else "what to do", text))
+        label = "what stays wrong" if remedies else "no remedy"
+        remedies.append((label if each.none else "what to do", text))
     yield Facts([*remedies, *((name, text) for name, text in pairs.items() if text)])
     yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
