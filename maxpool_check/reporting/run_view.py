@@ -252,6 +252,8 @@ class RunView:
         """What was tested."""
         facts: list[tuple[str, Inline]] = [(each.name, each.software()) for each in self.record.header.targets]
         tested = f"{self.report.tested}, {self.record.header.started[:10]}, exit code {int(self.report.exit_code)}"
+        if (corpus := self.record.header.corpus) is not None and self.form is Form.TEXT:
+            facts.append(("Corpus", f"{corpus}, {plural(corpus.cases, 'case')}"))
         return [Facts([*facts, ("Tested", tested)])]
 
     def summary(self) -> list[Block]:

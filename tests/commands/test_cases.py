@@ -123,7 +123,7 @@ def test_the_locked_corpus_runs_and_its_record_names_it(cli, small, locked, tmp_
     assert (corpus.name, corpus.version, corpus.cases, corpus.sha256) == (str(small), None, 6, lock["sha256"])
     assert corpus.sha256 in page.read_text()
     assert corpus.sha256 in table.read_text()
-    assert f"Corpus: {small}, 6 cases" in cli("report", record, "--cases").out
+    assert f"Corpus: {small}, 6 cases" in cli("report", record, "-v").out
     cli(*run, "--known", tmp_path / "other.yaml").check(2, "the lock does not cover")
 
 
@@ -148,7 +148,7 @@ def test_the_corpus_that_comes_with_the_tool_has_its_version(cli, tmp_path):
     assert json.loads(lock.read_text())["version"] == version
     # Where it lies does not matter: the same cases are the same corpus.
     for name in ("corpus:edge/ties", CASES / "edge/ties.yaml"):
-        done = cli("run", name, "-t", RIGHT, "--corpus-lock", lock, "-o", tmp_path / "record.jsonl").check(0)
+        done = cli("run", name, "-t", RIGHT, "--corpus-lock", lock, "-v").check(0)
         assert (f"Corpus: corpus:edge/ties {version}, " in done.out) == (name == "corpus:edge/ties")
 
 
