@@ -288,7 +288,7 @@ class _Repairing:
 
         made = rewritten(self.model, choice)
         if len(done) < len(wanted):
-            raise CannotRewrite("is inside a function of the model, or of a model with functions inside another node")
+            raise CannotRewrite("is in a function of the model or in another operator domain, where nothing is rewritten")
         return made
 
     def _written(

@@ -94,7 +94,7 @@ def in_a_function():
     ("made", "target", "texts"),
     [
         (of_open_sizes, TARGET, ["pads that depend on sizes which the model leaves open", "\nWRONG"]),
-        (in_a_function, TARGET, ["is inside a function of the model", "\nWRONG"]),
+        (in_a_function, TARGET, ["is in a function of the model", "\nWRONG"]),
         (
             lambda: model("y = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)"),
             f"python:{KERNELS}:pads_with_zero",
