@@ -22,6 +22,7 @@ from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeSt
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.variants import LEVELS
 from maxpool_check.words import plural, some
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -344,6 +345,8 @@ def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
     word = state_of(finding).value.lower()
     here = word if "default" in wrong else "right here" if "default" in right else "not tested"
     others = {word: wrong - {"default"}, "right": right - wrong - {"default"}}
+    if (wrong | right) - {"default"}:
+        others["not tested"] = {each.name.removeprefix("optimization-") for each in LEVELS} - wrong - right
     rest = "".join(f"; {word} at {', '.join(sorted(levels))}" for word, levels in others.items() if levels)
     return f"At the default level of optimization, which sessions use: {here}{rest}."
 
