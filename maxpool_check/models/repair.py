@@ -288,7 +288,9 @@ class _Repairing:
 
         made = rewritten(self.model, choice)
         if len(done) < len(wanted):
-            raise CannotRewrite("is in a function of the model or in another operator domain, where nothing is rewritten")
+            raise CannotRewrite(
+                "is in a function of the model or in another operator domain, where nothing is rewritten"
+            )
         return made
 
     def _written(
