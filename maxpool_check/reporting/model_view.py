@@ -265,7 +265,7 @@ class _View:
     def _following(self) -> Iterator[str]:
         """What the user can do next."""
         found = [each for each in self.report.run.unexpected if each.target in self.heads]
-        for finding in found[:1] if self.report.exit_code else ():
+        for finding in found[:1] if self.report.exit_code or self.report.wrong_on_both else ():
             defect = finding.defect
             if defect is not None and defect.remedy and self.report.repair is None and len(self.report.models) == 1:
                 yield shlex.join([*self.report.record.header.command, "--repair", "repaired.onnx"])

@@ -154,7 +154,7 @@ def _rows(width: int, grouped: Sequence[Sequence[Finding]], most: int) -> tuple[
     rows: list[list[Inline]] = []
     for number, (first, *others) in enumerate(grouped):
         # Every title is about MaxPool.
-        title = re.sub(r"^(A )?MaxPool (with |of )?", "", first.title)
+        title = re.sub("^(A )?MaxPool ", "", first.title)
         advice = first.defect.advice if first.defect is not None and first.defect.advice else "-"
         cases = {case for finding in (first, *others) for case in finding.cases}
         sizes = ((title, max(room, 12)), (advice, _ADVICE))

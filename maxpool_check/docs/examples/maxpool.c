@@ -36,7 +36,7 @@ static int resolve(Axis *x, int same, int lower, int ceil_mode) { /* the padding
     x->windows = room / x->stride + (ceil_mode && room % x->stride > 0) + 1;
     long last = (x->windows - 1) * x->stride, pads = last + span - x->size;
     if (same) x->begin = pads < 0 ? 0 : (pads + lower) / 2;
-    else if (last >= x->size + x->begin) x->windows--; /* the last one would begin in the padding at the end */
+    else if (ceil_mode && last >= x->size + x->begin) x->windows--; /* rounded up, it would begin in the padding */
     return 1;
 }
 

@@ -21,8 +21,8 @@ def respond(request):
     shape, pads = X["shape"], attributes["pads"]
     kernel, strides, dilations = (attributes[name] for name in ("kernel_shape", "strides", "dilations"))
     begin, end = pads[: len(pads) // 2], pads[len(pads) // 2 :]
-    if min([*kernel, *strides, *dilations]) < 1 or min(pads) < 0:
-        raise ValueError("a kernel, stride or dilation below 1, or a negative pad")
+    if len(attributes) != 7 or min([*kernel, *strides, *dilations]) < 1 or min(pads) < 0:
+        raise ValueError("other attributes than ONNX's, a kernel, stride or dilation below 1, or a negative pad")
     spans = [
         n + b + e - (k - 1) * d - 1 for n, k, d, b, e in zip(shape[2:], kernel, dilations, begin, end, strict=True)
     ]
