@@ -61,6 +61,8 @@ def _head(report: RunReport) -> Iterator[Block]:
     if len(header.targets) == 1:
         what = header.targets[0].software() + f", {what}" * (":" in what)
     yield Paragraph(f"{_cut(what, report.width - len(size) - 2)}  {size}")
+    partly = [each for each in header.targets if each.decides != "values"]
+    yield from (Paragraph(f"{_cut(each.name, report.width // 2)} decides {each.decides} only") for each in partly)
     if report.compared:
         count = len(report.unexpected)
         new = Span(f"{count} NEW", strong=True, tone="bad") if count else "0 new"
