@@ -159,6 +159,7 @@ EMULATED = pytest.mark.skipif(
         "onnxruntime==1.31.1",
         "onnxruntime==1.23.2",
         "openvino==2026.4.1?frontend=onnx",
+        "onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider",
         pytest.param("onnxruntime==1.27.0?machine=aarch64", marks=EMULATED),
     ],
 )
