@@ -34,8 +34,11 @@ from maxpool_check.words import plural
 _MOST_TOGETHER = 2
 """How many rewrites of one node are tried together."""
 
+_WRONG = {*FAULTS, Verdict.ERROR}
+"""The verdicts that prove nothing right."""
+
 _Faults = tuple[list[Execution], int]
-"""The executions that are wrong, and how many were compared."""
+"""The executions that are wrong, and how many conform; others were not compared."""
 
 
 @contextlib.contextmanager
@@ -57,7 +60,8 @@ def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequenc
     resolve = None if case.specification.domain is None else resolver(case.specification, case.policies)
     with rewriting(session, lambda *_: rewrites, resolve):
         lines = executions(run_case(session, case, _at_every_level(variant)))
-    return [each for each in lines if each.verdict in FAULTS], len(lines)
+    conforming = sum(each.verdict is Verdict.CONFORMS for each in lines)
+    return [each for each in lines if each.verdict in _WRONG], conforming
 
 
 @dataclass(frozen=True)
@@ -115,10 +119,10 @@ def _helps(
     if not meets(remedy.conditions, Features(case)):
         return False
     try:
-        faults, compared = _run(session_of(remedy.optimizers), case, variant, rewrites)
+        faults, conforming = _run(session_of(remedy.optimizers), case, variant, rewrites)
     except (CannotRewrite, BadTarget):
         return False
-    return compared > 0 and not faults
+    return conforming > 0 and not faults
 
 
 def _config(targets: Sequence[TargetName], seconds: float, memory: int | None) -> ExecutionConfig:
@@ -259,13 +263,15 @@ class _Repairing:
             self._rewritten([made])
             for session in sessions:
                 for case in [each.case for each in node.cases] + self.test.flowing.get(name, []):
-                    faults, compared = _run(session, case, node.variants[0], rewrites)
-                    conforming += compared - len(faults)
+                    faults, right = _run(session, case, node.variants[0], rewrites)
+                    conforming += right
                     if wrong := [each for each in faults if self._counts(case, each)]:
                         about = f"{case.title.rpartition(', ')[2]}, {wrong[0].variant}"
                         return replace(made, rewrites=(), why=f"leaves it wrong on {wrong[0].target}: {about}")
         except CannotRewrite as error:
             return replace(made, rewrites=(), why=f"does not apply: it {error}")
+        if sessions and not conforming:
+            return replace(made, rewrites=(), why="leaves nothing that could be compared")
         return replace(made, executions=conforming)
 
     def _counts(self, case: Case, execution: Execution) -> bool:
@@ -320,8 +326,8 @@ class _Repairing:
                 self.problems.append(f"the model does not run on {target}: {str(error).partition(chr(10))[0]}")
             return []
         lines = [line for _, lines in run.executed for line in lines]
-        wrong = [line for line in lines if line.verdict in FAULTS]
-        self.in_place += len(lines) - len(wrong)
+        wrong = [line for line in lines if line.verdict in _WRONG]
+        self.in_place += sum(line.verdict is Verdict.CONFORMS for line in lines)
         self.problems += [f"{line.case} ({line.variant}) is still wrong on {target}: {line.message}" for line in wrong]
         differences = output_differences(old.model.name, self.test.outputs.get((plain, old.model.name), {}), outputs)
         if not any(line.target == plain and _is_default(line) for lines in self.failed.values() for line in lines):
