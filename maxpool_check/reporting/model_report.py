@@ -278,7 +278,7 @@ class ModelReport:
             return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
         if self.repair is not None and self.repair.nodes and self.repair.is_complete:
             special = any(each.status == "special" for each in self.record.executions)
-            left = "; on special values, what was wrong may still be: --strict repairs it, too" if special else ""
+            left = "; what special values alone show may be left: --strict counts it, too" if special else ""
             return ModelLabel.REPAIRED.value, f"{self.repair.sentence}{left}"
         if self.upgrade is None or any(node.excluded for node in self.nodes):
             return label, sentence
