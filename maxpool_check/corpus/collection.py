@@ -127,7 +127,8 @@ class Corpus:
 def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None) -> Corpus:
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    ``only``: no other files than these. In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
+    ``only``: no other files than these. In a folder without case files, tests of other suites are read; a path may also
+    name such a test. Cases of the corpus that
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []

@@ -37,7 +37,7 @@ _MOST_TOGETHER = 2
 _WRONG = {*FAULTS, Verdict.ERROR}
 """The verdicts that prove nothing right."""
 
-_Faults = tuple[list[Execution], int]
+_WrongAndRight = tuple[list[Execution], int]
 """The executions that are wrong, and how many conform; others were not compared."""
 
 
@@ -55,7 +55,7 @@ def _at_every_level(variant: Variant) -> list[Variant]:
     return [variant, *(Variant(variant.outputs, level) for level in LEVELS)]
 
 
-def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> _Faults:
+def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> _WrongAndRight:
     """Execute a case at every level of optimization with these rewrites of its MaxPool. Raises :class:`CannotRewrite`."""
     resolve = None if case.specification.domain is None else resolver(case.specification, case.policies)
     with rewriting(session, lambda *_: rewrites, resolve):
@@ -81,7 +81,8 @@ def try_remedies(
 ) -> RemedyTrial:  # fmt: skip
     """Execute cases that show a defect on a target, without its remedies and with each of them.
 
-    What does not show it without them is left out; after ``most`` executions that do, it ends. ``seconds`` and ``memory`` limit one execution, as of :class:`ModelPlan`.
+    What does not show it without them is left out; after ``most`` executions that do, it ends. ``seconds`` and ``memory``
+    limit one execution, as of :class:`ModelPlan`.
     """
     left: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -189,6 +190,8 @@ def repair(plan: ModelPlan, test: ModelTest, path: Path) -> Repair:
 
 @dataclass
 class _Repairing:
+    """The repair of one model while it is made; ``in_place`` and ``problems`` are those of :class:`Repair` so far."""
+
     plan: ModelPlan
     test: ModelTest
     path: Path

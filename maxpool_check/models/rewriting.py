@@ -138,7 +138,7 @@ def _explicit_pads(site: _Site) -> list[NodeProto]:
 
 
 def _known_pads(site: _Site, *, crops: bool = False) -> list[int]:
-    """The pads that give the same windows, at the begin of each axis and then at the end; ``crops``: they may be negative."""
+    """The pads that give the same windows, at the beginning of each axis and then at the end; ``crops``: they may be negative."""
     sizes = site.input.sizes
     spatial = [*sizes[2:]] if sizes is not None else [None] * len(site.attributes["kernel_shape"])
     fixed = {tuple(_pads(site, shape)) for shape in _shapes(spatial, site.attributes)}

@@ -37,7 +37,8 @@ _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpreta
 class ComparisonReport:
     """Comparisons and how to show them; ``command`` is the word of the command that made them.
 
-    ``record`` are the words that name it for 'gate accept'. ``problems`` say why there is no comparison, and ``undecided`` is the exit code then.
+    ``record`` are the words that name it for 'gate accept'. ``problems`` say why there is no comparison, and ``undecided``
+    is the exit code then.
     """
 
     command: str

@@ -67,8 +67,13 @@ def test_the_first_remedy_that_works_is_written_and_nothing_else_changes(cli, tm
     assert [text for text in ("\nREPAIRED  ", *texts) if text not in done.out] == []
     assert different(onnx.load(path), onnx.load(out)) == changed
     quiet = cli("model", path, "-t", TARGET, "--repair", out, "-q", "--report", f"json={tmp_path}/report.json")
-    made = json.loads((tmp_path / "report.json").read_text())["repair"]
+    report = json.loads((tmp_path / "report.json").read_text())
+    made = report["repair"]
     assert (made["complete"], made["sha256"]) == (True, hashlib.sha256(out.read_bytes()).hexdigest())
+    # Each node is proved at five levels of optimization, alone and in the model.
+    cases = {each["case"] for each in report["results"] if "/in-place/" not in each["case"]}
+    assert sum(node["executions"] for node in made["nodes"]) > 2 * len(cases)
+    assert made["executions_in_the_model"] == 5 * len(made["nodes"])
     # Of a session's options, also the quiet form tells.
     assert bool(quiet.err) == bool(made["disabled_optimizers"]) == (not changed)
     if changed:
@@ -106,6 +111,17 @@ def test_what_no_remedy_repairs_fails_and_says_what_was_tried(cli, tmp_path, mad
     done = cli("model", saved(made(), tmp_path), "-t", target, "--repair", tmp_path / "out.onnx", COLUMNS="200")
     assert done.code == 1
     assert [text for text in texts if text not in done.out] == []
+
+
+@pytest.mark.parametrize("more", ["", "r = RandomNormalLike(x)"])
+def test_outputs_that_were_right_must_stay_the_same(cli, tmp_path, more):
+    """With these inputs, the node is right in the model; random numbers are others in each run."""
+    made = model(f"{QUANTIZED} {more}", more=", int64[n, c, h, w] i" + ", float[n, c, h, w] r" * bool(more))
+    inputs = tmp_path / "inputs.npz"
+    np.savez(inputs, x=np.linspace(-12, 12, 200, dtype=np.float32).reshape(1, 2, 10, 10))
+    words = (saved(made, tmp_path), "-t", TARGET, "--inputs", inputs, "--repair", tmp_path / "out.onnx")
+    done = cli("model", *words, COLUMNS="160")
+    assert (done.code, "and were right before" in done.out) == ((1, True) if more else (0, False)), done.out
 
 
 def test_a_model_that_does_not_fail_is_copied(cli, tmp_path):
