@@ -79,7 +79,16 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
         initializer=initializer,
         dimensions=_dimensions(data.get("shape"), shape),
         inside=data.get("inside"),
+        indices=_counted(data),
     )
+
+
+def _counted(data: Mapping[str, Any]) -> str | None:
+    """Where Indices begin to count, if nodes make them."""
+    if "indices" in data and any(node["op"] == "MaxUnpool" for node in data["nodes"]):
+        raise BadValue("MaxUnpool takes Indices that count in the whole tensor", "graph", "indices")
+    counted: str | None = data.get("indices")
+    return counted
 
 
 def _node_path(graph: Any, number: int) -> tuple[str | int, ...]:
@@ -124,7 +133,7 @@ def graph_fields(case: Case, tensor: Mapping[str, Any]) -> dict[str, Any]:
     if context.is_alone:
         return {}
     data = context.data()
-    nodes = {key: data[key] for key in ("nodes", "shape", "inside") if key in data}
+    nodes = {key: data[key] for key in ("nodes", "shape", "inside", "indices") if key in data}
     return {
         **({"input": {**tensor, "as": "initializer"}} if context.initializer else {}),
         "graph": nodes["nodes"] if len(nodes) == 1 else nodes,

@@ -54,7 +54,8 @@ class Context:
     X flows through the nodes ``before``, the MaxPool, and the nodes ``after``. ``consumers``: 2 if the Y of MaxPool is also
     an output of the graph. ``initializer``: X is one, not an input of the graph. ``dimensions`` declares the shape of X, with
     names for sizes that are known at run time only; None: the shape of X. ``inside``: the nodes are in both branches of an
-    ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``.
+    ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``. ``indices``: nodes make of Indices
+    those that count in each ``plane``, as PyTorch's exporter writes them; None: there are no such nodes.
     """
 
     opset: int = 0
@@ -64,6 +65,7 @@ class Context:
     initializer: bool = False
     dimensions: tuple[str | int, ...] | None = None
     inside: str | None = None
+    indices: str | None = None
 
     def flow(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """The tensors behind each node before MaxPool. Raises :class:`Inexact`."""
@@ -105,7 +107,7 @@ class Context:
     @property
     def has_nodes(self) -> bool:
         """Whether there are other nodes, or something else that an optimizer may rewrite."""
-        return bool(self.before or self.after or self.initializer or self.inside)
+        return bool(self.before or self.after or self.initializer or self.inside or self.indices)
 
     @property
     def uses_indices(self) -> bool:
@@ -129,7 +131,7 @@ class Context:
         for node in data["nodes"]:
             fields = ", ".join(f"{name}={value}" for name, value in node.items() if name != "op")
             yield f"{node['op']}({fields})" if fields else node["op"]
-        names = {"shape": "shape", "inside": "inside", "as": "X"}
+        names = {"shape": "shape", "inside": "inside", "indices": "Indices in each", "as": "X"}
         yield from (f"{name}: {data[key]}" for key, name in names.items() if key in data)
 
     def data(self) -> dict[str, Any]:
@@ -140,6 +142,7 @@ class Context:
             "nodes": [node_data(node) for node in nodes],
             "shape": None if self.dimensions is None else list(self.dimensions),
             "inside": self.inside,
+            "indices": self.indices,
             "as": "initializer" if self.initializer else None,
         }
         return {name: value for name, value in data.items() if value is not None}
@@ -186,6 +189,10 @@ def _applied(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None =
     return max_pool(node, X, opset).Y if node.op == MAX_POOL else apply(node, X, opset, indices)
 
 
+def _in_each_plane(pooling: Pooling) -> Pooling:
+    return replace(pooling, numbering=replace(pooling.numbering, axis=2))
+
+
 def max_pool(node: Node, X: np.ndarray, opset: int) -> Pooled:
     """The result of a MaxPool that is a neighbour of the judged one. Raises :class:`Inexact` where it is not unique."""
     pooling = specification(f"onnx-{opset}").resolve(node.fields, X.dtype.name, X.shape)
@@ -230,7 +237,11 @@ class MaxPoolGraph:
     def resolved(self) -> Pooling | Refused:
         """The pooling that the document defines, or its refusal. Raises :class:`Inexact`."""
         X = self.entering
-        return self.document.resolve(self.attributes, X.dtype.name, X.shape, self.policies)
+        resolved = self.document.resolve(self.attributes, X.dtype.name, X.shape, self.policies)
+        if self.context.indices is None or isinstance(resolved, Refused):
+            return resolved
+        others = tuple(_in_each_plane(other) for other in resolved.alternatives)
+        return replace(_in_each_plane(resolved), alternatives=others)
 
     @property
     def pooling(self) -> Pooling:

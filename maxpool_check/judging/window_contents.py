@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def wrong_windows(oracle: Oracle, wrong: Iterable[WrongOutput], outputs: Mapping
     for each in wrong:
         if each.cells is None:
             continue
-        is_start = held[LOWEST] & _is_start(oracle, each.output, outputs[each.output])
+        is_start = _is_start(oracle, held[LOWEST], each.output, outputs[each.output])
         cells_by_bit = enumerate((*held.values(), is_start, from_zero))
         codes = sum(cells[each.cells].astype(np.uint8) << bit for bit, cells in cells_by_bit)
         counts[each.kind.value] = {
@@ -95,9 +95,20 @@ def _contents(oracle: Oracle) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return held, held[NAN] | held[INFINITY] | ~oracle.holds(X != low)
 
 
-def _is_start(oracle: Oracle, output: str, values: np.ndarray) -> np.ndarray:
-    """Where an output is what a scan starts from: the lowest finite value, and the cell before the plane on each axis."""
-    shape, values = oracle.core.shape, oracle.pooling.layout.to_core(values)
-    if output == "Indices":
-        return values == oracle.pooling.numbering.before_planes(shape).reshape(*shape[:2], *[1] * (len(shape) - 2))
-    return values == oracle.activated(np.array([lowest(oracle.core.dtype)]))[0]
+def _is_start(oracle: Oracle, holds_lowest: np.ndarray, output: str, values: np.ndarray) -> np.ndarray:
+    """Where an output is what a scan starts from: the lowest finite value, and the cell before the plane on each axis.
+
+    Of Indices less that of the first cell of the plane, it is also what follows from such an index of that cell.
+    """
+    X, values, low = oracle.core, oracle.pooling.layout.to_core(values), lowest(oracle.core.dtype)
+    if output != "Indices":
+        return holds_lowest & (values == oracle.activated(np.array([low]))[0])
+    numbering, axes = oracle.pooling.numbering, (..., *[np.newaxis] * (X.ndim - 2))
+    before = numbering.before_planes(X.shape)[axes]
+    starts = holds_lowest & (values == before)
+    if numbering.axis != 2 or not X.size:
+        return starts
+    from_low = ~(X.reshape(*X.shape[:2], -1)[..., 0] > low)[axes]
+    before_first = replace(numbering, axis=0).before_planes(X.shape)[0, 0]
+    numbers = np.where(holds_lowest, before_first, oracle.pooled.Indices)
+    return starts | (holds_lowest | from_low) & (values == numbers - np.where(from_low, before_first, 0))
