@@ -14,6 +14,8 @@ from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
+_FEW_CELLS = 2**16
+"""Of so many cells, all numbers take little memory."""
 
 _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 
@@ -32,11 +34,11 @@ def draw(values: str, seed: int, shape: tuple[int, ...], dtype: np.dtype, nan: b
 
 def stream(seed: int, size: int, first: int = 0) -> np.ndarray:
     """``size`` numbers of the stream, from the one with the number ``first`` on, uniform over 64 bits."""
-    with np.errstate(over="ignore"):
-        state = np.uint64(seed % 2**64) + (np.arange(size, dtype=np.uint64) + np.uint64(first + 1)) * _GOLDEN
-        for shift, factor in _MIX:
-            state = (state ^ (state >> shift)) * factor
-        return state ^ (state >> np.uint64(31))
+    # Of arrays, numpy multiplies modulo 2^64 without a warning.
+    state = np.arange(first + 1, first + 1 + size, dtype=np.uint64) * _GOLDEN + np.uint64(seed % 2**64)
+    for shift, factor in _MIX:
+        state = (state ^ (state >> shift)) * factor
+    return state ^ (state >> np.uint64(31))
 
 
 def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
@@ -53,8 +55,10 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
 def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     """The sum of twelve uniform numbers less six (Irwin-Hall): nearly normal, and exact, unlike a logarithm."""
     total = np.full(size, -6 * 2**32)
-    for i in range(12):
-        total += (stream(seed, size, i * size) >> np.uint64(32)).view(np.int64)
+    together = 12 if size <= _FEW_CELLS else 1
+    for i in range(0, 12, together):
+        numbers = stream(seed, together * size, i * size) >> np.uint64(32)
+        total += numbers.view(np.int64).reshape(together, size).sum(0)
     drawn = total / 2.0**32
     if is_float(dtype):
         return rounded(drawn, dtype)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before
 from maxpool_check.graphs.node import Node
@@ -28,10 +27,12 @@ def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
     """Add attributes to a node, unchanged, valid or not."""
     for name, value in attributes.items():
         # onnx cannot derive the type of an empty list, and has no truth values.
-        empty = isinstance(value, list) and not value
-        written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
-        kind = (onnx.AttributeProto.FLOATS if name in _FLOATS else onnx.AttributeProto.INTS) if empty else None
-        node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
+        is_of_integers = isinstance(value, list) and all(isinstance(each, int) for each in value)
+        if is_of_integers and (value or name not in _FLOATS):
+            node.attribute.add(name=name, type=AttributeProto.INTS, ints=map(int, value))
+        else:
+            kind = AttributeProto.FLOATS if value == [] else None
+            node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
 
 
 def maxpool_model(
@@ -49,24 +50,27 @@ def maxpool_model(
     The attributes are written unchanged, valid or not: whether a runtime refuses them is tested.
     ``activation`` is a node after the MaxPool; ``domain`` is that of the ``operator``, and ``opset`` a version of that domain.
     """
+    # In place: a run makes so many models that the copies of onnx.helper would count.
+    model = ModelProto(opset_import=[helper.make_opsetid(domain, opset)])
+    model.ir_version = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
+    graph = model.graph
+    graph.name = "maxpool"
     names = outputs if activation is None else ("maxima", *outputs[1:])
-    nodes, constants = [helper.make_node(operator, ["X"], names, domain=domain)], []
-    add_attributes(nodes[0], attributes)
+    add_attributes(graph.node.add(op_type=operator, input=["X"], output=names, domain=domain), attributes)
     if activation is not None:
         if activation.function is Function.CLIP:
             bounds = zip(("low", "high"), rounded(activation.values, NUMPY[dtype]), strict=True)
-            constants = [numpy_helper.from_array(value, name) for name, value in bounds]
-        inputs = ["maxima", *(constant.name for constant in constants)]
-        nodes.append(helper.make_node(activation.function.value, inputs, ["Y"]))
+            graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in bounds)
+        inputs = ["maxima", *(constant.name for constant in graph.initializer)]
+        behind = graph.node.add(op_type=activation.function.value, input=inputs, output=["Y"])
         if activation.function is Function.LEAKY_RELU:
-            add_attributes(nodes[1], {"alpha": float(activation.values[0])})
+            add_attributes(behind, {"alpha": float(activation.values[0])})
+    _set_value(graph.input.add(), "X", dtype, shape)
     # The sizes of the outputs are symbolic: the runtime infers them.
     symbols, dtypes = [f"D{axis}" for axis in range(len(shape))], {"Y": dtype, "Indices": "int64"}
-    results = [_value(name, dtypes[name], symbols) for name in outputs]
-    graph = helper.make_graph(nodes, "maxpool", [_value("X", dtype, shape)], results, constants)
-    imports = [helper.make_opsetid(domain, opset)]
-    version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
-    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
+    for name in outputs:
+        _set_value(graph.output.add(), name, dtypes[name], symbols)
+    return bytes(model.SerializeToString())
 
 
 def build(graph: MaxPoolGraph, outputs: tuple[str, ...]) -> GraphModel:
@@ -217,5 +221,19 @@ def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoP
 
 
 def _value(name: str, dtype: str, shape: Sequence[int | str]) -> ValueInfoProto:
-    element = TensorProto.BOOL if dtype == "bool" else helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
-    return helper.make_tensor_value_info(name, element, list(shape))
+    value = ValueInfoProto()
+    _set_value(value, name, dtype, shape)
+    return value
+
+
+def _set_value(value: ValueInfoProto, name: str, dtype: str, shape: Sequence[int | str]) -> None:
+    value.name, tensor = name, value.type.tensor_type
+    tensor.elem_type = TensorProto.BOOL if dtype == "bool" else helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
+    # A shape of no axes is one, too.
+    tensor.shape.SetInParent()
+    for size in shape:
+        axis = tensor.shape.dim.add()
+        if isinstance(size, str):
+            axis.dim_param = size
+        else:
+            axis.dim_value = size

@@ -221,18 +221,17 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 
 
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
-    # Most tensors have no two cells that are equal.
-    cells, can_tie = oracle.core, oracle.pooling.policies.tie is Tie.ANY
-    if numbers is None or not can_tie or len(np.unique(cells)) == cells.size:
+    if numbers is None or oracle.pooling.policies.tie is not Tie.ANY or not oracle.may_tie:
         return ()
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
-    chosen = dict(zip(OBSERVABLE["tie"], (oracle.choices[0], oracle.last, oracle.column_first), strict=True))
-    tied = judged & (chosen["first"] != chosen["last"])
+    tied = judged & (oracle.choices[0] != oracle.last)
     if not (numbers == oracle.pooled.Indices)[judged].all():
         # An index that refers to no maximum shows nothing about equal maxima.
         tied &= oracle.match_indices(numbers, Y).right
     if not tied.any():
         return ()
+    cells = oracle.core
+    chosen = dict(zip(OBSERVABLE["tie"], (oracle.choices[0], oracle.last, oracle.column_first), strict=True))
     by_name = {name: oracle.pooling.numbering.number(each[tied], cells.shape) for name, each in chosen.items()}
     return tuple(name for name, each in by_name.items() if (each == numbers[tied]).all()) or (MIXED,)
 

@@ -51,7 +51,7 @@ class Oracle:
     @cached_property
     def pooled(self) -> Pooled:
         """The outputs to print: where the document leaves a point open, those of one conforming interpretation."""
-        return evaluate(self.core, replace(self.pooling, indices=True))
+        return evaluate(self.core, self.pooling if self.pooling.indices else replace(self.pooling, indices=True))
 
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
@@ -84,6 +84,12 @@ class Oracle:
     def has_undefined(self) -> bool:
         """Whether there are windows for which the document gives no Y."""
         return bool(self.pooled.undefined.any())
+
+    @cached_property
+    def may_tie(self) -> bool:
+        """Whether X has two cells that are equal, which most tensors have not."""
+        ordered = np.sort(self.core, None)
+        return bool((ordered[1:] == ordered[:-1]).any())
 
     @cached_property
     def holds_nan(self) -> np.ndarray:

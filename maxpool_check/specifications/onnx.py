@@ -67,10 +67,12 @@ class Onnx(Specification):
         # The first decision is that of the reference.
         for chosen in itertools.product(*options.values()):
             decided: dict[str, Any] = dict(zip(options, chosen, strict=True))
-            pooling = self.padded(values, shape[2:], replace(policies, **decided), refusable)
+            pooling = self.padded(values, shape[2:], replace(policies, **decided) if decided else policies, refusable)
             by_geometry.setdefault(pooling.geometry, pooling)
         first, *others = by_geometry.values()
-        return replace(first, alternatives=tuple(others)) if others else replace(first, policies=policies)
+        if others:
+            return replace(first, alternatives=tuple(others))
+        return replace(first, policies=policies) if options else first
 
 
 # Before version 10 there is no ceil_mode, and the text of version 22 drops the window.

@@ -131,9 +131,11 @@ _CONVERSIONS = {
 
 def converted_from(resolved: Pooling | Refused, counted: str | None) -> Numbering | None:
     """The numbering of this name, if Indices must be converted from it; None if the case counts them so itself."""
-    numbering = NUMBERINGS[counted or "whole"]
+    if counted in (None, "whole"):
+        return None
+    numbering = NUMBERINGS[counted]
     is_own = isinstance(resolved, Pooling) and replace(resolved.numbering, dtype="int64") == numbering
-    return None if is_own or numbering == NUMBERINGS["whole"] else numbering
+    return None if is_own else numbering
 
 
 def _rearranged(

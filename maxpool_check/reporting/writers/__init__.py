@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Protocol, TextIO
 
 from maxpool_check.reporting.blocks import Document
-from maxpool_check.reporting.writers import html, markdown, terminal
+from maxpool_check.reporting.writers import html, markdown
 
 LARGEST = 40_000
 """The characters of a report in Markdown, which shows less rather than become longer."""
@@ -46,6 +46,9 @@ class Report(Protocol):
 
 def write_text(report: Report, file: TextIO) -> None:
     """Write a report for a terminal."""
+    # It brings rich, which is slow to import.
+    from maxpool_check.reporting.writers import terminal
+
     document = next(iter(report.documents(Form.TEXT)))
     terminal.write(document, file, report.width, color=report.color, everything=report.verbose)
 
