@@ -6,8 +6,8 @@ Of a wrong shape, the formulas by which its axes differ.
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial, reduce
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property, lru_cache, partial, reduce
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def _mistakes(axes: Geometry, placement: Placement | None) -> _Geometries:
         yield from _changed(axes, None, kind.WINDOWS_SHIFTED, begin=[begin + shift for begin in values["begin"]])
     yield (
         kind.DILATION_PHASE_LOST,
-        tuple(_FromTheBorder(**vars(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
+        tuple(_FromTheBorder(*astuple(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
     )
 
 
@@ -175,6 +175,7 @@ class _ToZero(Placement):
 class _FromTheBorder(Axis):
     """An axis on which a window that begins before X has its taps at 0, d, 2 * d ..."""
 
+    @cached_property
     def taps(self) -> tuple[np.ndarray, np.ndarray]:
         reach = rules.effective_kernel(self.kernel, self.dilation)
         starts = [self.start(i) for i in range(self.output)]
@@ -321,7 +322,7 @@ def _values_of(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, .
     """The marked output cells, each with its window (d1 x ... x dn, the taps inside X)."""
     if not where.any():
         return
-    tables = [(axis.dilation, *axis.taps()) for axis in oracle.pooling.geometry]
+    tables = [(axis.dilation, *axis.taps) for axis in oracle.pooling.geometry]
     for at in map(tuple, np.argwhere(where)):
         taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
         yield at, oracle.core[at[:2]][taps]
