@@ -2,7 +2,6 @@
 
 import contextlib
 import difflib
-import gc
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,14 +58,8 @@ class CaseFiles:
     def read(self, only: Container[Path] | None = None) -> Corpus:
         """Read the files, or ``only`` these. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
         expected = _lock(self.lock) if self.lock is not None else None
-        # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
-        gc.disable()
-        try:
-            with mistakes():
-                corpus = collection.collect(self.paths, options.setting("max_cells"), only)
-        finally:
-            gc.freeze()
-            gc.enable()
+        with mistakes():
+            corpus = collection.collect(self.paths, options.setting("max_cells"), only)
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         if expected is not None and (found := differences(expected, corpus)):

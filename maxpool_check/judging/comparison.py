@@ -73,10 +73,12 @@ def compare(oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str,
     # A NaN in a comparison is no mistake here, but bfloat16 warns of it.
     with np.errstate(invalid="ignore"):
         comparisons = [_compare(alternative, outputs, names) for alternative in oracle.alternatives]
+    if len(comparisons) == 1:
+        return comparisons[0]
     nearest = min(comparisons, key=lambda comparison: comparison.distance)
     every = [comparison.oracle.pooling.policies.names() for comparison in comparisons]
     agreeing = [names for names, comparison in zip(every, comparisons, strict=True) if not comparison.wrong]
-    if len(comparisons) == 1 or not agreeing:
+    if not agreeing:
         return nearest
     decided = {
         point: (name,)

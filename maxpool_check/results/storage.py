@@ -28,8 +28,8 @@ from maxpool_check.results.summary import RunSummary
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20
 """The longest line of a record that is read, in bytes."""
-_MOST_IN_MEMORY = 20_000
-"""So many executions are kept when a record is read, about 60 MB; those of a larger one are read again at each iteration."""
+_MOST_IN_MEMORY = 10_000
+"""So many executions are kept when a record is read, about 30 MB; those of a larger one are read again at each iteration."""
 _MOST_MISTAKES = 10
 _ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)

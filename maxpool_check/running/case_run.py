@@ -2,8 +2,9 @@
 
 import contextlib
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,14 @@ def start_case(
         plans = session.plans(case, variants)
     else:
         plans = plan(case, variants, session.profile, _oracle_to_compare(session, case, oracle))
-    return [(each, session.submit(each.requests)) for each in plans]
+    return _submitted(session, plans)
+
+
+def _submitted(session: TargetSession, plans: Iterable[VariantPlan]) -> StartedCase:
+    """Submit the requests of all plans together, so that they are written to the worker at once."""
+    plans = list(plans)
+    numbers = iter(session.submit(request for each in plans for request in each.requests))
+    return [(each, list(islice(numbers, len(each.parts)))) for each in plans]
 
 
 def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: GraphOracle | Refused) -> CaseRun:
@@ -122,15 +130,12 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     run = judged_case(case, target, oracle, _results(session, started))
     if session.profile.name.reuses_sessions and not run.conforms:
         # What an earlier request has left in a session may be the reason.
-        again = [
-            (each, session.submit(each.requests)) for each in (each.with_requests(fresh=True) for each, _ in started)
-        ]
+        again = _submitted(session, (each.with_requests(fresh=True) for each, _ in started))
         return judged_case(case, target, oracle, _results(session, again))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
-    originals = [each.with_requests(setting=ORIGINAL) for each, _ in started]
-    submitted = [(each, session.submit(each.requests)) for each in originals]
+    submitted = _submitted(session, (each.with_requests(setting=ORIGINAL) for each, _ in started))
     by_runtime = judged_case(case, target, oracle, _results(session, submitted))
     attributable = _attributable(run, by_runtime, session.profile.name.runtime)
     return judged_case(case, target, oracle, attributable, unoptimized=by_runtime.results)

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import chain
 
 import msgspec
 
@@ -75,10 +76,6 @@ class TargetResult:
 
 CaseResults = Mapping[str, TargetResult]
 """The results of a case by the name of the target."""
-
-# In the form of a record, which takes a quarter of the time of pickling.
-_ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(list[dict[str, TargetResult]])
 
 
 class FailureBudget:
@@ -239,8 +236,7 @@ class RemoteExecutor:
         self.given_up = budget.given_up
         chunks = (cases[begin : begin + CHUNK] for begin in range(0, len(cases), CHUNK))
         calls = ((self.descriptions, chunk, dict(budget.given_up)) for chunk in chunks)
-        encoded = self._pool.results(run_chunk, calls)
-        results = (each for chunk in encoded for each in _DECODER.decode(chunk))
+        results = chain.from_iterable(self._pool.results(run_chunk, calls))
         yield from map(budget.counted, cases, results)
 
     def close(self) -> None:
@@ -262,12 +258,12 @@ def describe(executor: LocalExecutor) -> tuple[list[TargetDescription], list[str
 
 def run_chunk(
     executor: LocalExecutor, expected: Sequence[TargetDescription], cases: Sequence[Case], given_up: Mapping[str, str]
-) -> bytes:
-    """The results of a chunk, as JSON. Raises :class:`PoolLost` if the targets are not as expected."""
+) -> list[CaseResults]:
+    """The results of a chunk. Raises :class:`PoolLost` if the targets are not as expected."""
     if len(executor.descriptions) != len(expected):
         raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")
     check_same_targets(executor.descriptions, expected)
-    return _ENCODER.encode(list(executor.results(cases, given_up)))
+    return list(executor.results(cases, given_up))
 
 
 def check_same_targets(actual: Sequence[TargetDescription], expected: Sequence[TargetDescription]) -> None:

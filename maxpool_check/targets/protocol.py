@@ -178,6 +178,9 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _not_json(text)
 
 
+_DECODER = json.JSONDecoder(parse_constant=_not_json, parse_float=_finite)
+
+
 def _without_surrogates(value: Any) -> Any:
     """A JSON value with halves of surrogate pairs as escapes."""
     if isinstance(value, str):
@@ -205,8 +208,7 @@ def parsed(line: bytes, expected: str = ON_STDOUT) -> dict[str, Any]:
         raise ValueError(f"a line of more than {MOST_BYTES} bytes")
     try:
         # Of bytes, json would guess an encoding.
-        text = line.removeprefix(codecs.BOM_UTF8).decode()
-        message = json.loads(text, parse_constant=_not_json, parse_float=_finite)
+        message = _DECODER.decode(line.removeprefix(codecs.BOM_UTF8).decode())
         if b"\\ud" in line or b"\\uD" in line:
             # Half of a surrogate pair is no text: neither a record nor a report could hold it.
             message = _without_surrogates(message)
