@@ -6,11 +6,11 @@ from maxpool_check.specifications.ngraph import NGRAPH
 from maxpool_check.specifications.onnx import NHWC
 from maxpool_check.specifications.onnx import VERSIONS as ONNX_VERSIONS
 from maxpool_check.specifications.openvino import VERSIONS as OPENVINO_VERSIONS
-from maxpool_check.specifications.sonnx import SONNX
+from maxpool_check.specifications.sonnx import SONNX, SONNX_2026
 from maxpool_check.specifications.specification import Specification, nearest
 from maxpool_check.specifications.xmos import XMOS
 
-_DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, *OPENVINO_VERSIONS, NHWC, NGRAPH, XMOS)
+_DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, SONNX_2026, *OPENVINO_VERSIONS, NHWC, NGRAPH, XMOS)
 
 SPECIFICATIONS = {document.name: document for document in _DOCUMENTS}
 """All documents by name."""

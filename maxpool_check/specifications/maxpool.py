@@ -22,7 +22,8 @@ def maxpool(
 
     X has the layout of the document and one of its dtypes (bfloat16 is that of ml_dtypes).
     ``spec`` is the document: ``onnx-1``, ``onnx-8``, ``onnx-10``, ``onnx-11``, ``onnx-12``, ``onnx-22`` (or ``onnx-N`` with
-    any operator set N), ``sonnx``, ``openvino-1``, ``openvino-8``, ``openvino-14``, ``ngraph-0``: N x C x D1 x ... x Dn;
+    any operator set N), ``sonnx``, ``sonnx@2026-10``, ``openvino-1``, ``openvino-8``, ``openvino-14``, ``ngraph-0``:
+    N x C x D1 x ... x Dn;
     ``ort-nhwc-11``: N x D1 x ... x Dn x C; ``xmos-maxpool2d``: H x W x C.
 
     Attributes of ONNX and SONNX (SONNX requires all seven):

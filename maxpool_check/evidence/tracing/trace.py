@@ -23,6 +23,7 @@ from maxpool_check.specifications.clauses import (
     Erratum,
     clause_files,
     clauses,
+    edition_name,
 )
 
 SCHEMA = "maxpool-check/trace/1"
@@ -117,7 +118,7 @@ class TracedDocuments(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def edition_names(self) -> list[str]:
         """The documents with their editions, as ``sonnx@seed``."""
-        return [f"{document}@{edition.name}" for document, edition in self.editions.items()]
+        return [*map(edition_name, self.editions)]
 
 
 class TracedRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from maxpool_check.evidence.wrong_kernels.scan import PooledAxis, check, output_size, scan
+from maxpool_check.evidence.wrong_kernels.scan import PooledAxis, check, output_size, scan, value_of_the_tap
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,29 @@ RESTRICTED = {"auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0}
 
 
 def _sonnx_values(language, X, attributes, spec, free=None):
-    """``free``: an attribute that is not restricted."""
-    missing = [name for name in language.table(spec) if name not in attributes]
-    others = [name for name, value in RESTRICTED.items() if name != free and attributes.get(name) != value]
+    """``free``: an attribute that is not restricted. The first edition has two spatial axes and no defaults."""
+    is_first = spec == "sonnx"
+    missing = [name for name in language.table(spec) if is_first and name not in attributes]
+    others = [name for name, value in RESTRICTED.items() if name != free and attributes.get(name, value) != value]
     if missing or others:
         raise ValueError(f"outside of the profile: {missing}, {others}")
-    return language.read(X, attributes, spec)
+    values = language.read(X, attributes, spec, ranks=None if is_first else range(1, X.ndim))
+    pairs = zip(values["pads"], values["kernel_shape"] * 2, strict=True)
+    if not is_first and free != "pads" and any(pad > kernel for pad, kernel in pairs):
+        raise ValueError("a padding over the kernel")
+    return values
+
+
+def _sonnx_pooled(X, values, spec, **steps):
+    """In the edition of 2026-10 NaN propagates, and there are no Indices."""
+    if spec == "sonnx":
+        return _onnx_pooled(X, values, spec, **steps)
+
+    def value(values, inside, taps):
+        Y, nan = value_of_the_tap(values, inside, taps), (inside & (values != values)).any(-1)
+        return np.where(nan, Y.dtype.type(np.nan), Y) if nan.any() else Y
+
+    return _onnx_pooled(X, values, spec, **{"value": value, **steps})[0]
 
 
 # nGraph
@@ -255,7 +272,7 @@ def _xmos_pooled(X, values, spec, **steps):
 _FUNCTIONS = {
     "graph": (_graph_values, _onnx_pooled),
     "onnx_maxpool": (Language.read, _onnx_pooled),
-    "sonnx_maxpool": (_sonnx_values, _onnx_pooled),
+    "sonnx_maxpool": (_sonnx_values, _sonnx_pooled),
     "ngraph_maxpool": (_ngraph_values, _ngraph_pooled),
     "nhwc_maxpool": (_nhwc_values, _nhwc_pooled),
     "openvino_maxpool": (_openvino_values, _openvino_pooled),

@@ -40,7 +40,8 @@ class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The text of a document that was read. ``name`` follows the document's own after ``@``, as in ``sonnx@seed``.
 
     ``date`` is that of the text or of its commit, ``source`` says where it is published. ``sha256`` is the digest of the
-    text that was read; None for a text that its version or commit identifies.
+    text that was read; None for a text that its version or commit identifies. ``follows`` is the document of the edition
+    before.
     """
 
     name: str
@@ -48,18 +49,20 @@ class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     date: str | None = None
     source: str = ""
     sha256: str | None = None
+    follows: str | None = None
 
 
 class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A mistake of a document: what is printed, and what holds. ``cases`` recompute it.
 
-    ``reviewer`` is the person who confirmed it, ``reviewed`` the day, YYYY-MM-DD; None until somebody has.
+    ``mend`` is a proposal for the text. ``reviewer`` is the person who confirmed it, ``reviewed`` the day, YYYY-MM-DD; None until somebody has.
     """
 
     number: int
     where: str
     printed: str
     correct: str
+    mend: str = ""
     cases: tuple[str, ...] = ()
     reviewer: str | None = None
     reviewed: str | None = None
@@ -91,12 +94,32 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     violated_by: tuple[str, ...] = ()
 
 
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a document says of itself: of its sizes, of every window, or of what a precondition ensures.
+
+    ``clauses`` say so; ``documents`` are those of the file in which it is said, all that have the clauses unless given. ``holds`` is
+    the statement as a predicate over one spatial axis, ``given`` the axes that it is about, in Python and the names of
+    :mod:`~maxpool_check.specifications.claims`; axes of size 0 only if it says ``n == 0``. One that fails is in the ``erratum`` of that number, or is left as it is for a
+    ``reason``; ``mended`` is what holds of the same axes instead. A claim without ``holds`` cannot be executed, for its ``reason``.
+    """
+
+    clauses: tuple[str, ...]
+    states: str
+    holds: str = ""
+    given: str = "True"
+    mended: str = ""
+    documents: tuple[str, ...] = ()
+    erratum: int | None = None
+    reason: str = ""
+
+
 class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The clauses of one document, or of the versions of one operator; ``editions`` by the name of a document."""
 
     editions: dict[str, Edition]
     errata: tuple[Erratum, ...] = ()
     clauses: tuple[Clause, ...]
+    claims: tuple[Claim, ...] = ()
 
 
 @cache
@@ -127,6 +150,11 @@ def clauses_of(document: str) -> tuple[Clause, ...]:
     return tuple(clause for clause in clauses().values() if document in clause.documents)
 
 
+def file_of(document: str) -> ClauseFile:
+    """The clause file of a document."""
+    return next(file for file in clause_files().values() if document in file.editions)
+
+
 @cache
 def editions() -> Mapping[str, Edition]:
     """The edition of each document that was read, by the name of the document."""
@@ -135,4 +163,4 @@ def editions() -> Mapping[str, Edition]:
 
 def edition_name(document: str) -> str:
     """The name of a document with that of its edition, such as ``sonnx@seed``."""
-    return f"{document}@{editions()[document].name}"
+    return document if "@" in document else f"{document}@{editions()[document].name}"
