@@ -89,7 +89,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
     from maxpool_check.explaining import defects, terms
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.specifications import SPECIFICATIONS
-    from maxpool_check.specifications.clauses import clauses, clauses_of
+    from maxpool_check.specifications.clauses import clauses
     from maxpool_check.specifications.specification import nearest
 
     if word is None:
@@ -108,10 +108,7 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
                 raise click.UsageError(f"none of {plural(len(cases), 'case')} has the tag {terms.TAG}")
             return terms.side_by_side(cases), {"documents": list(SPECIFICATIONS)}
         document = SPECIFICATIONS[word]
-        return terms.document_explained(document, cases), {
-            "document": document.name, "title": document.title, "policies": document.policies.names(),
-            "clauses": [clause.id for clause in clauses_of(document.name)],
-        }  # fmt: skip
+        return terms.document_explained(document, cases), terms.document_data(document, cases)
     found, versions, ids = case_files.all_defects(path, word)
     for defect in (each for each in found if each.id == word):
         return defects.explained(defect, versions), defects.data(defect, versions)

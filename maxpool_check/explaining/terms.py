@@ -2,14 +2,15 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import yaml
 
-from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.docs import topics
 from maxpool_check.judging.examples import Example, example_of
 from maxpool_check.judging.graph_oracle import GraphOracle
@@ -21,8 +22,8 @@ from maxpool_check.reporting.blocks import Block, Facts, Heading, Inline, Lines,
 from maxpool_check.reporting.drawing import described
 from maxpool_check.reproducing.others import words
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.clauses import Clause, clause_files, clauses_of, edition_name, editions
+from maxpool_check.specifications import SPECIFICATIONS, claims
+from maxpool_check.specifications.clauses import Clause, ClauseKind, Erratum, clauses_of, edition_name, file_of
 from maxpool_check.specifications.specification import Specification
 
 TAG = "documents"
@@ -34,6 +35,7 @@ _COMPARED = (
     "refuses it. '-' stands for what the document does not define: the index of a window without a cell of X, and its value where "
     "the padding has none."
 )
+_SMALL = "Checked on every axis of up to 4 cells, a kernel, stride and dilation up to 3, paddings up to 2; examples as printed."
 
 
 @cache
@@ -132,20 +134,12 @@ def clause_explained(clause: Clause, cases: Iterable[Case]) -> Iterator[Block]:
     yield blocks.Names(about)
 
 
-def document_explained(document: Specification, cases: Iterable[Case]) -> Iterator[Block]:
-    """A document: what it takes, what it leaves open, its results on the points in which documents differ, errata and clauses."""
-    edition, defaults = editions()[document.name], document.attributes.items()
+def document_explained(document: Specification, cases: Collection[Case]) -> Iterator[Block]:
+    """What it takes, what it leaves open, its results on the points in which documents differ, claims, errata and clauses."""
     yield Heading(2, f"{document.name}: {document.title}")
-    facts = {
-        "edition": ", ".join(filter(None, (edition_name(document.name), edition.title, edition.date, edition.source))),
-        "dtypes": ", ".join(document.dtypes),
-        "spatial axes": ", ".join(map(str, document.ranks)),
-        "layout": document.layout.value,
-        "outputs": "Y and Indices" if document.indices else "Y",
-        "attributes": ", ".join(name if each.default is None else f"{name}={each.default}" for name, each in defaults),
-        "open points": ", ".join(f"{point}: {name}" for point, name in document.policies.names().items()),
-    }
-    yield Facts(list(facts.items()))
+    yield Facts([(name, text) for name, text in _facts(document).items() if text])
+    if follows := file_of(document.name).editions[document.name].follows:
+        yield _changed(SPECIFICATIONS[follows], document, cases)
     rows: list[list[Inline]] = [
         [case.title, *row[1:]]
         for case in _in_order(case for case in cases if case.spec == document.name)
@@ -153,22 +147,94 @@ def document_explained(document: Specification, cases: Iterable[Case]) -> Iterat
     ]
     if rows:
         yield Section("Points in which documents differ", [Paragraph(_COMPARED), Table(["point", *_COLUMNS[1:]], rows)])
-    file = next(file for file in clause_files().values() if document.name in file.editions)
-    errata = [f"{each.number}, {each.where}: {each.printed} Correct: {each.correct}" for each in file.errata]
+    for outcome, texts in _claims(document, cases).items():
+        if texts:
+            yield Section(
+                f"Claims {outcome}",
+                [Paragraph(_SMALL), blocks.Bullets(texts)] if outcome == "that fail" else [blocks.Bullets(texts)],
+            )
+    errata = [_erratum(document, each) for each in file_of(document.name).errata]
     if errata:
         yield Section("Errata", [blocks.Bullets(errata)])
     rows = [[code(each.id), each.status.value, each.states] for each in clauses_of(document.name)]
     yield Section("Clauses", [Table(["clause", "status", "statement"], rows)])
 
 
+def document_data(document: Specification, cases: Iterable[Case]) -> dict[str, Any]:
+    """The document as JSON, with its claims by what became of them."""
+    return {
+        "document": document.name, "title": document.title, "policies": document.policies.names(),
+        "clauses": [clause.id for clause in clauses_of(document.name)], "claims": _claims(document, cases),
+    }  # fmt: skip
+
+
+def _facts(document: Specification) -> dict[str, str]:
+    edition, defaults = file_of(document.name).editions[document.name], document.attributes.items()
+    return {
+        "edition": ", ".join(filter(None, (edition_name(document.name), edition.title, edition.date, edition.source))),
+        "dtypes": ", ".join(document.dtypes),
+        "spatial axes": ", ".join(map(str, document.ranks)),
+        "layout": document.layout.value,
+        "outputs": "Y and Indices" if document.indices else "Y",
+        "attributes": ", ".join(name if each.default is None else f"{name}={each.default}" for name, each in defaults),
+        "restrictions": " ".join(
+            each.states for each in clauses_of(document.name) if each.kind is ClauseKind.RESTRICTION
+        ),
+        "open points": ", ".join(f"{point}: {name}" for point, name in document.policies.names().items()),
+    }
+
+
+def _changed(before: Specification, document: Specification, cases: Iterable[Case]) -> Block:
+    """What an edition changes: what it takes and excludes, and its results on the points in which documents differ."""
+    earlier, later = map(_facts, (before, document))
+    for case in _in_order(case for case in cases if case.spec in (before.name, document.name)):
+        # Shape and Y; a refusal by whichever clause.
+        rows = [["refused"] if row[2] == "refused" else row[2:4] for row in _rows(case)]
+        heading = _points().get(case.name, {}).get("heading", case.name)
+        (later if case.spec == document.name else earlier)[heading] = "; ".join(" ".join(map(str, row)) for row in rows)
+    names = [name for name in list(later)[1:] if earlier.get(name, later[name]) != later[name]]
+    changes = [f"{name}: {earlier[name]} Now: {later[name]}" for name in names]
+    return Section(f"Changed since {edition_name(before.name)}", [blocks.Bullets(changes)])
+
+
+def _claims(document: Specification, cases: Iterable[Case]) -> dict[str, list[str]]:
+    """The claims of a document, with its examples, by what became of them."""
+    failing, holding, beyond = list[str](), list[str](), list[str]()
+    for each in claims.checked_claims(document.name):
+        claim, text = each.claim, f"{', '.join(each.claim.clauses)}: {each.claim.states}"
+        standing = f"Erratum {claim.erratum}." if claim.erratum is not None else claim.reason
+        if each.counterexample is not None:
+            smallest = f"Smallest counterexample: {claims.described(each.counterexample)}."
+            failing.append(f"{text} {smallest} {standing} What holds: {claim.mended}")
+        elif claim.holds:
+            holding.append(f"{text} ({each.axes:,} axes)")
+        else:
+            beyond.append(f"{text} {claim.reason}")
+    examples = {clause.id for clause in clauses_of(document.name) if clause.kind is ClauseKind.EXAMPLE}
+    for case in cases:
+        if case.spec == document.name and (about := [name for name in case.covers if name in examples]):
+            wrong, text = disagreements(case), f"{', '.join(about)}: {case.id}"
+            (failing if wrong else holding).append(f"{text} {'; '.join(wrong)}".strip())
+    return {"that fail": failing, "that hold": holding, "that cannot be executed": beyond}
+
+
+def _erratum(document: Specification, erratum: Erratum) -> str:
+    said = file_of(document.name).claims
+    claimed = {name for each in said if each.erratum == erratum.number for name in each.clauses}
+    names = [each.id for each in clauses_of(document.name) if each.erratum == erratum.number or each.id in claimed]
+    where = f"{erratum.where} ({', '.join(names)})" if names else erratum.where
+    mend = f" Proposed: {erratum.mend}" if erratum.mend else ""
+    return f"{erratum.number}, {where}: {erratum.printed} Correct: {erratum.correct}{mend}"
+
+
 def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
     """The documents compared on each point."""
     cases = sorted(cases, key=lambda case: list(SPECIFICATIONS).index(case.spec))
     yield Paragraph(_COMPARED)
-    points: dict[str, list[Case]] = defaultdict(list)
+    by_point: dict[str, list[Case]] = defaultdict(list)
     for case in _in_order(cases):
-        points[case.name].append(case)
-    for name, of_point in points.items():
+        by_point[case.name].append(case)
+    for name, of_point in by_point.items():
         table = Table(_COLUMNS, [row for case in of_point for row in _rows(case)])
         yield Section(_points().get(name, {}).get("heading", name), [table])
 
