@@ -26,6 +26,7 @@ _SUITES = {
     "onnx-backend": "The MaxPool node tests of the onnx package.",
     "onnx-testdata": "Models of one MaxPool node, with the data that stands beside them.",
     "testgenonnx": "SONNX's generated tests of MaxPool.",
+    "specloop": "Mismatches in a report of SONNX's own loop.",
 }
 _NOTHING = "nothing was imported"
 
@@ -244,8 +245,9 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     """Write the tests of another suite as case files below DIR.
 
     FORMAT is onnx-backend, the node tests of the installed onnx package, without SRC; onnx-testdata, where SRC is a
-    folder with model.onnx and test_data_set_0, or a folder of such folders; or testgenonnx, where SRC is a folder of SONNX's
-    generated JSON files.
+    folder with model.onnx and test_data_set_0, or a folder of such folders; testgenonnx, where SRC is a folder of SONNX's
+    generated JSON files; or specloop, where SRC is a report of SONNX's own loop. Of the mismatches between an implementation and
+    ONNX Runtime in it, a table says whose fault each is.
 
     The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
     the case's erratum. Tests that are left out are listed with the reason. Exits with 2, and writes nothing, if a file is broken or
@@ -255,11 +257,14 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     Examples:
       maxpool-check cases import onnx-backend -o cases/onnx
       maxpool-check cases import onnx-testdata tests/ -o cases/imported
+      maxpool-check cases import specloop iter-001-report-10.json -o cases/loop
     """
     from maxpool_check.commands import case_files
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.corpus.collection import duplicates
+    from maxpool_check.corpus.importers import specloop
     from maxpool_check.corpus.writing import write_suite
+    from maxpool_check.explaining.adjudication import adjudicated
 
     max_cells = options.setting("max_cells")
     suite = _read(form, source, max_cells)
@@ -275,13 +280,15 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
         written = write_suite(cases, folder, _SUITES[form], command_line, max_cells)
     for path, count in written.items():
         options.echo(f"{path}: {plural(count, 'case')}")
+    if form == specloop.NAME:
+        options.show(adjudicated(cases, case_files.all_defects(None)[0]))
     disagree = sum(case.erratum is not None for case in cases)
     options.echo(f"{len(cases)} written, {len(suite.left_out)} left out, {disagree} disagree")
     return 0
 
 
 def _read(form: str, source: Path | None, cells: int) -> "Suite":
-    from maxpool_check.corpus.importers import onnx_testdata, read_files, testgenonnx
+    from maxpool_check.corpus.importers import onnx_testdata, read_files, specloop, testgenonnx
 
     if form == onnx_testdata.PACKAGE_NAME:
         if source is not None:
@@ -290,7 +297,7 @@ def _read(form: str, source: Path | None, cells: int) -> "Suite":
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
     root = source if source.is_dir() else source.parent
-    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
+    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx, specloop)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
     return read_files(files, lambda file: suite.read(file, root, cells))
 

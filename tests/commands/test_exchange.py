@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 from onnx import helper
 
-from tests.conftest import KERNELS
+from maxpool_check.corpus.collection import collect
+from tests.conftest import KERNELS, ROOT
 from tests.corpus.test_importers import INDICES, SAMPLES, X, Y, changed, model, stored, tree
 
 FORMS = ("json", "onnx-testdata")
@@ -179,3 +181,37 @@ def test_where_the_reference_disagrees(cli, tmp_path):
     # Not imported, there is nobody to explain it.
     for command in (["cases", "lint"], ["run"]):
         cli(*command, tmp_path / "in").check(2, f"bad.json:1:1: {printed}")
+
+
+REPORT = ROOT / "tests/data/specloop.json"
+"""The mismatches of SONNX's loop of 2026-10-04, and one of its open cases."""
+
+
+def test_each_mismatch_of_the_loop_of_sonnx_has_a_verdict(cli, tmp_path):
+    done = cli("cases", "import", "specloop", REPORT, "-o", tmp_path / "loop", COLUMNS="200")
+    done.check(0, "12 written, 1 left out, 0 disagree", "does not list 4 of the cells", err="no output: 1")
+    nan, zero = "oracle: ORT-SONNX-2026-NAN", "open: SONNX-2026-ZERO-SIGN"
+    signalling = f"{nan}; document: erratum 6"
+    faults = [re.split(r"  +", line)[-1] for line in done.out.splitlines() if line.startswith("float")]
+    assert faults == [nan, nan, nan, signalling, zero, nan, zero, nan, nan, signalling, zero, zero]
+    assert len(collect([tmp_path / "loop"]).cases) == 12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("[32256]", "[16384]", "oracle: ORT-SONNX-2026-NAN; implementation: Y[0, 0, 0] is 2.0, expected nan"),
+        (
+            '"[0]", "impl_bits": "[9223372036854775808]"',
+            '"[4607182418800017408]", "impl_bits": "[9223372036854775808]"',
+            "oracle: no known defect, Y[0, 0, 0] is 1.0, expected 0.0",
+        ),
+        ("float16: nan", "float16: NaN, new", "left out: REPORT: float16: NaN, new: its X is not in the report"),
+        ("[15360]", "[99999]", "REPORT:1:1: not a report of SONNX's loop: "),
+        ('"MaxPool"', '"Conv"', "REPORT:1:1: a report of Conv, not of MaxPool"),
+    ],
+)
+def test_a_report_may_blame_the_implementation_or_be_of_another_kind(cli, tmp_path, old, new, text):
+    (tmp_path / "report.json").write_text(REPORT.read_text().replace(old, new))
+    done = cli("cases", "import", "specloop", tmp_path / "report.json", "-o", tmp_path / "loop", COLUMNS="200")
+    assert text.replace("REPORT", str(tmp_path / "report.json")) in done.out + done.err

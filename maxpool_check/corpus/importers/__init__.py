@@ -47,14 +47,16 @@ class Broken(Exception):
         self.path, self.line, self.column = path, line, column
 
 
-def read_files(files: Iterable[Path], read: Callable[[Path], Sequence[Case]]) -> Suite:
-    """Read all files; collect cases, tests left out and broken files."""
+def read_files(files: Iterable[Path], read: Callable[[Path], Iterable[Case | Problem]]) -> Suite:
+    """Read all files; collect cases, tests left out, which ``read`` may give as problems, and broken files."""
     cases: list[Case] = []
     left_out: list[Problem] = []
     broken: list[Problem] = []
     for file in files:
         try:
-            cases += read(file)
+            found = list(read(file))
+            cases += [each for each in found if isinstance(each, Case)]
+            left_out += [each for each in found if isinstance(each, Problem)]
         except LeftOut as reason:
             left_out.append(Problem(str(file), 1, 1, str(reason)))
         except Broken as error:
