@@ -202,6 +202,9 @@ _COMPANIONS = {
     "iree-base-compiler": ["iree-base-runtime=={version}", "onnx"],
     # It writes models.
     "ai-edge-litert": ["tflite"],
+    "aidge-backend-cpu": ["aidge-core=={version}", "aidge-onnx=={version}"],
+    # It imports keras.engine, which Keras 3 does not have.
+    "acetone-nnet": ["tensorflow<2.13"],
 }
 """What any release of a distribution needs and does not declare."""
 

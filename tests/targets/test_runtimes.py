@@ -25,6 +25,7 @@ MARKS = {
     "network": (pytest.mark.network,),
     "large": LARGE,
     "npm": (*LARGE, pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")),
+    "cc": (*LARGE, pytest.mark.skipif(shutil.which("cc") is None, reason="compiles generated C with cc")),
     "clang": (
         *LARGE,
         pytest.mark.skipif(shutil.which("clang") is None, reason="tinygrad's CPU device compiles with clang"),
