@@ -73,7 +73,7 @@ def command(
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     executor = None
-    if jobs == 1 and scheduler is transcript is None:
+    if jobs == 1 and scheduler is None and transcript is None:
         # The workers start while the cases are read.
         executor = executing.started(targets, variants)
     corpus = executing.read_valid(files)

@@ -142,7 +142,7 @@ class Case:
         return variants_of(
             self.outputs,
             self.specification.domain,
-            selected,
+            frozenset(selected),
             is_graph=self.context.has_nodes,
             dtype=name_of(self.X.dtype) if self.context.is_alone else None,
         )

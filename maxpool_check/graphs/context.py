@@ -10,6 +10,7 @@ import numpy as np
 
 from maxpool_check.graphs.node import Inexact, Node
 from maxpool_check.graphs.operators import apply, is_elementwise, positions
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled, Pooling
@@ -237,7 +238,7 @@ class MaxPoolGraph:
     def resolved(self) -> Pooling | Refused:
         """The pooling that the document defines, or its refusal. Raises :class:`Inexact`."""
         X = self.entering
-        resolved = self.document.resolve(self.attributes, X.dtype.name, X.shape, self.policies)
+        resolved = self.document.resolve(self.attributes, name_of(X.dtype), X.shape, self.policies)
         if self.context.indices is None or isinstance(resolved, Refused):
             return resolved
         others = tuple(_in_each_plane(other) for other in resolved.alternatives)

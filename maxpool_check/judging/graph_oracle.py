@@ -77,7 +77,8 @@ class GraphOracle(Oracle):
             return tuple(graph.expected for graph in self.graphs)
         sets = [self.expected]
         for alternative in self.alternatives:
-            for pooled in (alternative.pooled, *(alternative.interpretations if alternative.nan_is_open else ())):
+            others = [] if alternative is self else [alternative.pooled]
+            for pooled in (*others, *(alternative.interpretations if alternative.nan_is_open else ())):
                 arranged = pooled.arranged(alternative.pooling.layout)
                 assert arranged.Indices is not None
                 outputs = {"Y": arranged.Y, "Indices": arranged.Indices.astype(alternative.dtype("Indices"))}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 Y_AND_INDICES = ("Y", "Indices")
 Y_ALONE = ("Y",)
@@ -135,6 +136,7 @@ def variant_named(name: str) -> Variant:
     return _BY_NAME[name]
 
 
+@cache
 def variants_of(
     outputs: tuple[str, ...],
     domain: str | None = None,
