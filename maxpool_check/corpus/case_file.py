@@ -92,6 +92,7 @@ class _Reader:
             case = self._case(number, fields)
             if case is not None:
                 cases.append(case)
+        self._document.forget("cases", number)
         return cases
 
     @contextmanager

@@ -21,6 +21,7 @@ from maxpool_check.files import not_found, read_regular
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 64
+_LONGEST = 2 * MAX_BYTES
 MAX_FROM_ALIASES = 100_000
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -41,7 +42,13 @@ class Mark:
 
     line: int
     column: int
-    inside: "list[Mark] | dict[Hashable, tuple[Mark, Mark]] | None" = None
+    inside: "list[Mark | int] | dict[Hashable, tuple[int, Mark | int]] | None" = None
+    """The place of text or a number is one number, since a file has so many: its line times :data:`_LONGEST`, and its column."""
+
+    @classmethod
+    def of(cls, place: "Mark | int") -> "Mark":
+        """The place itself, as a mark."""
+        return cls(*divmod(place, _LONGEST)) if isinstance(place, int) else place
 
 
 Steps = Sequence[str | int]
@@ -59,7 +66,7 @@ class Document:
         """A problem at the value of ``path``, or at a key in it; at the nearest place that exists."""
         mark = self.mark_of(path)
         if isinstance(mark.inside, dict) and key in mark.inside:
-            mark, _ = mark.inside[key]
+            mark = Mark.of(mark.inside[key][0])
         return Problem(self.path, mark.line, mark.column, message)
 
     def mark_of(self, path: Steps) -> Mark:
@@ -70,15 +77,19 @@ class Document:
         """Whether the file contains a value at ``path``."""
         return len(self._marks(path)) > len(path)
 
+    def forget(self, key: str, number: int) -> None:
+        """Drop an entry of a list, of which nothing more is said: its places take more memory than a case."""
+        self.data[key][number] = self.mark_of((key, number)).inside = None
+
     def _marks(self, path: Steps) -> list[Mark]:
         """The marks of the values on the way to ``path``, as far as there are values."""
         marks = [self.mark]
         for step in path:
             inside = marks[-1].inside
             if isinstance(inside, list) and isinstance(step, int) and step < len(inside):
-                marks.append(inside[step])
+                marks.append(Mark.of(inside[step]))
             elif isinstance(inside, dict) and step in inside:
-                marks.append(inside[step][1])
+                marks.append(Mark.of(inside[step][1]))
             else:
                 break
         return marks
@@ -136,7 +147,7 @@ def parse(text: str, name: str) -> Document:
         raise CorpusError([*parser.problems, Problem(name, line, column, message)]) from error
     if parser.problems or root is None:
         raise CorpusError(parser.problems or [Problem(name, 1, 1, "the file is empty")])
-    return Document(name, *root)
+    return Document(name, root[0], Mark.of(root[1]))
 
 
 def _other_format(text: str) -> str:
@@ -166,12 +177,12 @@ class _Parser:
         self.name = name
         self.problems: list[Problem] = []
         self._events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self._anchors: dict[str, tuple[Any, Mark | int, int]] = {}
         self._size = 0
         """How many values there are so far, those of aliases included."""
         self._from_aliases = 0
 
-    def root(self) -> tuple[Any, Mark] | None:
+    def root(self) -> tuple[Any, Mark | int] | None:
         """The data of the file with its place; None if there are none."""
         root = None
         for event in self._events:
@@ -181,57 +192,61 @@ class _Parser:
                 root = self._value(next(self._events), 0)
         return root
 
-    def _value(self, event: Any, depth: int) -> tuple[Any, Mark]:
+    def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
         """The value that an event begins, inside so many others, and its place."""
         if isinstance(event, yaml.AliasEvent):
             return self._named(event)
         is_scalar, start, size = isinstance(event, yaml.ScalarEvent), event.start_mark, self._size
         if event.tag not in (None, "!") and not (is_scalar and event.tag == "tag:yaml.org,2002:str"):
             raise _Stop(f"the tag {event.tag} is not allowed", event)
-        mark = Mark(start.line + 1, start.column + 1)
         self._size += 1
         data: Any
+        place: Mark | int
+        pairs: dict[Hashable, tuple[int, Mark | int]] = {}
         if is_scalar:
             data = event.value if event.style or event.tag else scalar_value(event.value)
+            place = (start.line + 1) * _LONGEST + start.column + 1
         elif depth == MAX_DEPTH:
             raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            data, mark.inside = [], []
+            data, places = [], []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
-                value, place = self._value(inner, depth + 1)
+                value, of_value = self._value(inner, depth + 1)
                 data.append(value)
-                mark.inside.append(place)
+                places.append(of_value)
+            place = Mark(start.line + 1, start.column + 1, places)
         else:
-            data, mark.inside = {}, {}
+            data = {}
             while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
-                key, place = self._key(inner, depth + 1)
-                value_and_place = self._value(next(self._events), depth + 1)
+                key, of_key = self._key(inner, depth + 1)
+                value, of_value = self._value(next(self._events), depth + 1)
                 if key in data:
-                    message = f"duplicate key '{key}', first on line {mark.inside[key][0].line}"
-                    self.problems.append(Problem(self.name, place.line, place.column, message))
+                    message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
+                    self.problems.append(Problem(self.name, *divmod(of_key, _LONGEST), message))
                 else:
-                    data[key], mark.inside[key] = value_and_place[0], (place, value_and_place[1])
+                    data[key], pairs[key] = value, (of_key, of_value)
+            place = Mark(start.line + 1, start.column + 1, pairs)
         if event.anchor is not None:
-            self._anchors[event.anchor] = data, mark, self._size - size
-        return data, mark
+            self._anchors[event.anchor] = data, place, self._size - size
+        return data, place
 
-    def _key(self, event: Any, depth: int) -> tuple[str, Mark]:
+    def _key(self, event: Any, depth: int) -> tuple[str, int]:
         key, place = self._value(event, depth)
-        if isinstance(key, (list, dict)):
+        if not isinstance(place, int):
             raise _Stop("a key must be plain text", event)
         # Every case has the same few keys: share their memory.
         return sys.intern(str(key)), place
 
-    def _named(self, event: Any) -> tuple[Any, Mark]:
+    def _named(self, event: Any) -> tuple[Any, Mark | int]:
         """The value that an alias stands for."""
         if event.anchor not in self._anchors:
             raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
-        data, mark, size = self._anchors[event.anchor]
+        data, place, size = self._anchors[event.anchor]
         self._size += size
         self._from_aliases += size
         if self._from_aliases > MAX_FROM_ALIASES:
             raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
-        return data, mark
+        return data, place
 
 
 def scalar_value(text: str) -> Any:
