@@ -16,14 +16,15 @@ import sys
 import tempfile
 import time
 import timeit
-import tracemalloc
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 import onnxruntime
 import yaml
-from onnx.reference import ReferenceEvaluator
+from distributed import LocalCluster
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.graphs.model import maxpool_model
@@ -65,49 +66,60 @@ CASE = """\
 """
 
 
-def row(what, values, limit=None):
-    """A row in Markdown of what was measured in each repetition. ``limit`` is a most, or a least if it is negative."""
+class Used(NamedTuple):
+    """What a command took: seconds by the clock and of the processor, with its processes, and the MB of its largest process."""
+
+    wall: float
+    cpu: float
+    memory: float = 0
+
+
+def row(what, pairs, limit=None, unit="x"):
+    """A row in Markdown of what was measured, each time beside its floor.
+
+    ``limit`` is a most of the times by the clock over those of the floor, or a least if it is negative; with the unit ``s`` or
+    ``MB`` of what the command itself took.
+    """
+    ratios = [[getattr(one, name) / getattr(floor, name) for one, floor in pairs] for name in ("wall", "cpu")]
+    of_unit = {"x": ratios[0], "s": [one.wall for one, _ in pairs], "MB": [one.memory for one, _ in pairs]}
+    clock, processor = (" to ".join(f"{f(each):.3g}" for f in (min, statistics.median, max)) for each in ratios)
     wanted = met = ""
     if limit is not None:
-        wanted = f"{'at most' if limit > 0 else 'at least'} {abs(limit):g} x"
-        found = {value <= limit if limit > 0 else value >= -limit for value in values}
+        wanted = f"{'at most' if limit > 0 else 'at least'} {abs(limit):g} {unit}"
+        found = {value <= limit if limit > 0 else value >= -limit for value in of_unit[unit]}
         met = "unclear" if len(found) > 1 else "yes" if found == {True} else "no"
-    median, low, high = (f"{f(values):.3g}" for f in (statistics.median, min, max))
-    return f"| {what} | {median} x | {low} to {high} | {len(values)} | {wanted} | {met} |"
+    taken = " / ".join(f"{statistics.median(each.wall for each in sides):.3g} s" for sides in zip(*pairs, strict=True))
+    return f"| {what} | {clock} | {processor} | {taken} | {max(of_unit['MB']):.3g} | {wanted} | {met} |"
 
 
-def ratio(one, other, repetitions):
-    """The one's time over the other's, each pair back to back, so that what else runs slows both; the first does not count."""
+def paired(one, floor, repetitions):
+    """Both, each pair back to back, so that what else runs slows both; the first pair does not count."""
     if repetitions > 1:
-        one(), other()
-    return tuple(one() / other() for _ in range(repetitions))
+        one(), floor()
+    return [(one(), floor()) for _ in range(repetitions)]
 
 
-def calls(function, count=1):
-    """What gives the median processor time of so many calls in a row."""
-    return lambda: statistics.median(timeit.repeat(function, timer=time.thread_time, number=1, repeat=count))
+def calls(function, count):
+    """What gives the median processor time of so many calls in a row, in one thread."""
+    return lambda: Used(
+        *2 * [statistics.median(timeit.repeat(function, timer=time.thread_time, number=1, repeat=count))]
+    )
 
 
 def process(*words):
-    """Run a command: the seconds from its start to its end, and what it prints. With 1, the tool says what it has found."""
+    """What a command takes, from its start to its end. With 1, the tool says what it has found."""
     # Python compiles what it imports, as for a user.
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-    start = time.perf_counter()
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, cwd=ROOT, env=variables, check=False)
-    seconds = time.perf_counter() - start
-    if done.returncode not in (0, 1):
-        raise RuntimeError(
-            f"{' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}"
-        )
-    return seconds, done.stdout
+    variables, start = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}, time.perf_counter()
+    started = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, cwd=ROOT, env=variables)
+    _, status, usage = os.wait4(started.pid, 0)
+    seconds, started.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+    if started.returncode not in (0, 1):
+        raise RuntimeError(f"{' '.join(map(str, words))} ended with {started.returncode}")
+    return Used(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000)
 
 
-def python(*words):
-    return process(sys.executable, *words)
-
-
-def tool(*words):
-    return python("-m", "maxpool_check", *words)
+python = partial(process, sys.executable)
+tool = partial(python, "-m", "maxpool_check")
 
 
 def case_files(folder, count):
@@ -121,13 +133,13 @@ def case_files(folder, count):
     return folder
 
 
-def ready_requests(folder, path, target="onnxruntime"):
+def ready_requests(folder, path):
     """Write the requests that the cases of a folder come to on a target, for the floor.
 
     Left out are graphs that a document excludes, which may damage the memory of the process, and what the target does not survive.
     """
     found = []
-    with TargetSession(Target(parse(target))) as session:
+    with TargetSession(Target(parse("onnxruntime"))) as session:
         plans = [plan(case, DEFAULT_VARIANTS, session.profile) for case in collect([folder]).cases]
         requests = [request for variants in plans for variant in variants for request in variant.requests]
         for request in requests:
@@ -138,52 +150,60 @@ def ready_requests(folder, path, target="onnxruntime"):
     return path
 
 
-def floor(requests, target="onnxruntime"):
-    """The seconds of ONNX Runtime alone."""
-    return process(Target(parse(target)).python, Path(__file__).with_name("floor.py"), requests)[0]
-
-
-def run_all(folder, record, count):
-    """The seconds of ``run`` for each of so many cases: all must have been run, with Indices and of Y alone."""
-    seconds, out = tool("run", folder, "--known", "none", "-q", "-o", record, "--report", "json")
-    found = json.loads(out)["summary"]
+def run_all(folder, record, count, *words):
+    """What ``run`` takes for so many cases: all must have been run, with Indices and of Y alone."""
+    report = Path(record).with_suffix(".json")
+    used = tool("run", folder, "--known", "none", "-q", "-o", record, "--report", f"json={report}", *words)
+    found = json.loads(report.read_text())["summary"]
     if found["cases"] != count or found["conforms"] != found["executions"] or found["executions"] < 2 * count:
         raise RuntimeError(f"{count} cases came to {found}")
-    return seconds / count
+    return used
+
+
+def of_runs(size, folder):
+    """Runs of small cases and of the corpus, beside a bare loop that makes a session of ready bytes for each request."""
+    record, loop = folder / "record.jsonl", "a bare loop of the same requests"
+
+    def against_loop(cases, repetitions, run):
+        requests = ready_requests(cases, folder / "requests.pickle")
+        return paired(run, lambda: python(Path(__file__).with_name("floor.py"), requests), repetitions)
+
+    def run_of(count, *words):
+        path = folder / f"cases-{count}"
+        cases = path if path.exists() else case_files(path, count)
+        return lambda: run_all(cases, record, count, *words)
+
+    for count, repetitions in ((size.cases, size.repetitions), (size.many, 1)):
+        run = run_of(count)
+        pairs = against_loop(folder / f"cases-{count}", repetitions, run)
+        yield row(f"`run` of {count} cases / {loop}", pairs, 1.75)
+    yield row(f"the same: the largest process with {size.many} cases", pairs, 150, "MB")
+    corpus = folder / f"cases-{size.cases}" if size.tiny else CASES
+    pairs = against_loop(corpus, size.repetitions // 2 + 1, lambda: tool("run", corpus, "-q", "-o", record))
+    yield row(f"`run` of `cases/` / {loop}", pairs, 3)
+    pairs = paired(run_of(1), lambda: python("-c", "import onnxruntime"), size.repetitions)
+    yield row("`run` of one case / an import of ONNX Runtime", pairs, 0.5, "s")
+    yield row(f"`run` of {size.most} cases / of {size.many}", paired(run_of(size.most), run, 1))
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+        pairs = paired(run_of(size.many, "--dask", cluster.scheduler_address), run_of(size.many, "-j", "2"), 1)
+    yield row(f"`run --dask` of {size.many} cases, without what the cluster itself takes / `run -j 2`", pairs)
 
 
 def of_commands(size, folder):
-    """Whole commands, with the start of the process and imports on both sides."""
-    few, record, cases = size.repetitions // 2 + 1, folder / "record.jsonl", case_files(folder / "cases", size.cases)
-    requests = ready_requests(cases, folder / "small.pickle")
-
-    def run():
-        return run_all(cases, record, size.cases)
-
-    what = "a bare loop that makes a session of ready bytes for each request, and runs it"
-    times = ratio(run, lambda: floor(requests) / size.cases, size.repetitions)
-    yield row(f"`run` of {size.cases} cases, with a record and JSON / the floor: {what}", times, 1.25)
-    corpus, name = (cases, "the small cases") if size.tiny else (CASES, "`cases/`")
-    words, every = ("run", corpus, "-q", "-o", record), ready_requests(corpus, folder / "corpus.pickle")
-    times = ratio(lambda: tool(*words)[0], lambda: floor(every), few)
-    yield row(f"`run` of {name}, compiled before / the floor", times, 1.3)
-    ready = {target: ready_requests(corpus, folder / f"{target}.pickle", target) for target in (BASE, HEAD)}
-    words = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
-    times = ratio(lambda: tool(*words)[0], lambda: sum(floor(ready[target], target) for target in ready), few)
-    yield row(f"`gate` from {BASE} to {HEAD} on {name} / the floors of both", times, 1.3)
+    """Other commands, with the start of the process and imports on both sides."""
+    few, corpus = size.repetitions // 2 + 1, folder / f"cases-{size.cases}" if size.tiny else CASES
+    gate = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
+    pairs = paired(lambda: tool(*gate), lambda: tool("run", corpus, "-q", "-t", HEAD), few)
+    yield row(f"`gate` from {BASE} to {HEAD} / `run` of one of them", pairs, 2)
     path = light("resnet50")
-    times = ratio(lambda: tool("model", path, "-q")[0], lambda: python("-c", SESSION, path)[0], few)
-    yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", times)
-    times = ratio(lambda: python("-c", HELP)[0], lambda: python("-c", CLICK)[0], 5 * size.repetitions)
-    yield row("`maxpool-check --help` / a click command without options", times, 1.3)
-    for count in size.growth:
-        longer = case_files(folder / f"cases-{count}", count)
-        times = ratio(lambda longer=longer, count=count: run_all(longer, record, count), run, 1)
-        yield row(f"`run` of {count} cases, a case / of {size.cases}, a case", times, 1.1)
+    pairs = paired(lambda: tool("model", path, "-q"), lambda: python("-c", SESSION, path), few)
+    yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", pairs, 3, "s")
+    pairs = paired(lambda: python("-c", HELP), lambda: python("-c", CLICK), 5 * size.repetitions)
+    yield row("`maxpool-check --help` / a click command without options", pairs, 1.3)
 
 
 def of_the_evaluator(size, shape, k, s, p, dtype, nan):
-    """Time of the processor in one thread, on both sides; memory as numpy counts it."""
+    """Time of the processor in one thread, on both sides."""
     shape = (*shape[:2], *[min(n, k + 2) for n in shape[2:]]) if size.tiny else shape
     axes, random = len(shape) - 2, np.random.default_rng(0)
     X = np.where(random.random(shape) < nan, np.nan, random.standard_normal(shape)).astype(dtype)
@@ -195,37 +215,23 @@ def of_the_evaluator(size, shape, k, s, p, dtype, nan):
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     ours = calls(lambda: evaluate(X, pooling), size.calls)
     name = f"{dtype} {'x'.join(map(str, shape))}, k={k}, s={s}, p={p}{', 1 % NaN' if nan else ''}"
-    times = ratio(ours, calls(lambda: session.run(["Y", "Indices"], {"X": X}), size.calls), size.repetitions)
-    yield row(f"the evaluator / ONNX Runtime's own kernel with Indices: {name}", times, 1.5)
-    if dtype == "float32" and not nan:
-        tracemalloc.start()
-        evaluate(X, pooling)
-        yield row(f"memory of the evaluator / X: {name}", (tracemalloc.get_traced_memory()[1] / X.nbytes,), 3)
-        tracemalloc.stop()
-    if dtype == "float32" and not nan and k == 3 and s == 2:
-        reference = ReferenceEvaluator(onnx.load_from_string(model))
-        times = ratio(calls(lambda: reference.run(None, {"X": X})), ours, size.repetitions)
-        yield row(f"onnx.reference.ReferenceEvaluator / the evaluator: {name}", times, -100)
-
-
-def rows(size, folder):
-    """Every row, each as soon as it is measured. Files are written to the folder."""
-    yield from of_commands(size, folder)
-    for pool, dtype, nan in itertools.product(POOLS, ("float32", "float64"), (0, 0.01)):
-        yield from of_the_evaluator(size, *pool, dtype, nan)
+    pairs = paired(ours, calls(lambda: session.run(["Y", "Indices"], {"X": X}), size.calls), size.repetitions)
+    yield row(f"the evaluator / ONNX Runtime's own kernel with Indices: {name}", pairs, 1.5)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and write a table.")
     parser.add_argument("--tiny", action="store_true", help="next to nothing, to see that it can be measured")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "reports/benchmark.md")
-    parser.set_defaults(cases=1000, growth=(10_000, 100_000), calls=5, repetitions=5)
+    parser.set_defaults(cases=1000, many=10_000, most=100_000, calls=5, repetitions=5)
     size = parser.parse_args()
     if size.tiny:
-        vars(size).update(cases=4, growth=(8,), calls=1, repetitions=1)
+        vars(size).update(cases=4, many=8, most=12, calls=1, repetitions=1)
     busy, lines = os.getloadavg()[0], []
     with tempfile.TemporaryDirectory() as folder:
-        for line in rows(size, Path(folder)):
+        pools = itertools.product(POOLS, ("float32", "float64"), (0, 0.01))
+        evaluators = (of_the_evaluator(size, *pool, dtype, nan) for pool, dtype, nan in pools)
+        for line in itertools.chain(of_runs(size, Path(folder)), of_commands(size, Path(folder)), *evaluators):
             print(line, flush=True)
             lines.append(line)
     versions = ", ".join(f"{each.__name__} {each.__version__}" for each in (np, onnx, onnxruntime, yaml))
@@ -236,10 +242,10 @@ Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, n
 [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
 - {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
-- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones
+- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones. Ratios are the lowest, the median and the highest; processor time is that of all processes, MB are those of the largest
 
-| one / other | median | lowest to highest | repetitions | wanted | met |
-|---|---:|---:|---:|---|---|
+| one / its floor | by the clock | of the processor | seconds of both | MB | wanted | met |
+|---|---:|---:|---:|---:|---|---|
 {chr(10).join(lines)}
 """)
 
