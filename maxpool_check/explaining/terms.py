@@ -193,7 +193,7 @@ def _changed(before: Specification, document: Specification, cases: Iterable[Cas
         heading = _points().get(case.name, {}).get("heading", case.name)
         (later if case.spec == document.name else earlier)[heading] = "; ".join(" ".join(map(str, row)) for row in rows)
     names = [name for name in list(later)[1:] if earlier.get(name, later[name]) != later[name]]
-    changes = [f"{name}: {earlier[name]} Now: {later[name]}" for name in names]
+    changes = [f"{name}: {earlier[name]} -> {later[name]}" for name in names]
     return Section(f"Changed since {edition_name(before.name)}", [blocks.Bullets(changes)])
 
 
