@@ -256,7 +256,6 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     \b
     Examples:
       maxpool-check cases import onnx-backend -o cases/onnx
-      maxpool-check cases import onnx-testdata tests/ -o cases/imported
       maxpool-check cases import specloop iter-001-report-10.json -o cases/loop
     """
     from maxpool_check.commands import case_files

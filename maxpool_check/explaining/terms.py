@@ -35,7 +35,6 @@ _COMPARED = (
     "refuses it. '-' stands for what the document does not define: the index of a window without a cell of X, and its value where "
     "the padding has none."
 )
-_SMALL = "Checked on every axis of up to 4 cells, a kernel, stride and dilation up to 3, paddings up to 2; examples as printed."
 
 
 @cache
@@ -147,12 +146,10 @@ def document_explained(document: Specification, cases: Collection[Case]) -> Iter
     ]
     if rows:
         yield Section("Points in which documents differ", [Paragraph(_COMPARED), Table(["point", *_COLUMNS[1:]], rows)])
+    yield Paragraph(claims.SMALL)
     for outcome, texts in _claims(document, cases).items():
         if texts:
-            yield Section(
-                f"Claims {outcome}",
-                [Paragraph(_SMALL), blocks.Bullets(texts)] if outcome == "that fail" else [blocks.Bullets(texts)],
-            )
+            yield Section(f"Claims that {outcome}", [blocks.Bullets(texts)])
     errata = [_erratum(document, each) for each in file_of(document.name).errata]
     if errata:
         yield Section("Errata", [blocks.Bullets(errata)])
@@ -170,6 +167,7 @@ def document_data(document: Specification, cases: Iterable[Case]) -> dict[str, A
 
 def _facts(document: Specification) -> dict[str, str]:
     edition, defaults = file_of(document.name).editions[document.name], document.attributes.items()
+    restrictions = (each.states for each in clauses_of(document.name) if each.kind is ClauseKind.RESTRICTION)
     return {
         "edition": ", ".join(filter(None, (edition_name(document.name), edition.title, edition.date, edition.source))),
         "dtypes": ", ".join(document.dtypes),
@@ -177,9 +175,7 @@ def _facts(document: Specification) -> dict[str, str]:
         "layout": document.layout.value,
         "outputs": "Y and Indices" if document.indices else "Y",
         "attributes": ", ".join(name if each.default is None else f"{name}={each.default}" for name, each in defaults),
-        "restrictions": " ".join(
-            each.states for each in clauses_of(document.name) if each.kind is ClauseKind.RESTRICTION
-        ),
+        "restrictions": " ".join(restrictions),
         "open points": ", ".join(f"{point}: {name}" for point, name in document.policies.names().items()),
     }
 
@@ -215,7 +211,7 @@ def _claims(document: Specification, cases: Iterable[Case]) -> dict[str, list[st
         if case.spec == document.name and (about := [name for name in case.covers if name in examples]):
             wrong, text = disagreements(case), f"{', '.join(about)}: {case.id}"
             (failing if wrong else holding).append(f"{text} {'; '.join(wrong)}".strip())
-    return {"that fail": failing, "that hold": holding, "that cannot be executed": beyond}
+    return {"fail": failing, "hold": holding, "cannot be executed": beyond}
 
 
 def _erratum(document: Specification, erratum: Erratum) -> str:

@@ -25,6 +25,10 @@ from maxpool_check.specifications.roles import Role, RoundingType, meanings
 from maxpool_check.specifications.specification import Specification
 
 SIZES, KERNELS, STRIDES, DILATIONS, PADS = range(5), range(1, 4), range(1, 4), range(1, 4), range(3)
+SMALL = (
+    "Claims are checked on all spatial axes of a size n up to 4, a kernel k, stride s and dilation d up to 3 and pads b and e up to 2, "
+    "as far as the document has them; K is the dilated kernel, cells are those of X in each window. Examples are compared as printed."
+)
 """What small is. Windows step over cells and over all of X; paddings exceed kernels; dilated taps step over X."""
 
 _NAMES = {"__builtins__": {each.__name__: each for each in (abs, all, any, enumerate, len, max, min)}}
