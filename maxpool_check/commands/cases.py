@@ -256,7 +256,7 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     \b
     Examples:
       maxpool-check cases import onnx-backend -o cases/onnx
-      maxpool-check cases import specloop iter-001-report-10.json -o cases/loop
+      maxpool-check cases import onnx-testdata tests/ -o cases/imported
     """
     from maxpool_check.commands import case_files
     from maxpool_check.commands.output import Mistakes

@@ -18,7 +18,7 @@ from maxpool_check.reference.dtypes import bits
 from maxpool_check.reference.policies import INTERPRETATIONS, Tie
 from maxpool_check.reporting.blocks import Block, Inline, Paragraph, Table, code
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.record import FAULTS
+from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.specifications.clauses import clauses, clauses_of
 
@@ -55,6 +55,8 @@ def faults_of(case: Case, defects: Iterable[Defect]) -> list[str]:
         # A window has no other NaN that Y could be an element of: the document demands both.
         has_quiet = any(np.isnan(value) and not _is_signalling(value) for value in case.X.tensor().reshape(-1))
         faults.append(f"implementation: {_QUIET}" if has_quiet else f"document: erratum {clauses()[_QUIET].erratum}")
+    if Verdict.UNDEFINED in (oracle.verdict, implementation.verdict):
+        faults.append("document: it gives a window without a cell of X no value")
     return faults or [f"open: {_open_clause(case)}"]
 
 

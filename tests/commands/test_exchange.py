@@ -206,6 +206,11 @@ def test_each_mismatch_of_the_loop_of_sonnx_has_a_verdict(cli, tmp_path):
             '"[4607182418800017408]", "impl_bits": "[9223372036854775808]"',
             "oracle: no known defect, Y[0, 0, 0] is 1.0, expected 0.0",
         ),
+        (
+            '{"kernel_shape": [1]',
+            '{"pads": [1, 0], "kernel_shape": [1]',
+            "document: it gives a window without a cell of X",
+        ),
         ("float16: nan", "float16: NaN, new", "left out: REPORT: float16: NaN, new: its X is not in the report"),
         ("[15360]", "[99999]", "REPORT:1:1: not a report of SONNX's loop: "),
         ('"MaxPool"', '"Conv"', "REPORT:1:1: a report of Conv, not of MaxPool"),
