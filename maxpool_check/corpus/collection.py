@@ -132,9 +132,8 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
-    files: dict[Path, tuple[Path, Path]] = {}
+    files: dict[Path, tuple[Path, Path, str]] = {}
     roots: dict[Path, Path] = {}
-    shipped: set[str] = set()
     for name in paths:
         path = _existing(name, problems)
         if path is None:
@@ -143,11 +142,8 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container
         roots.setdefault(root.resolve(), root)
         for file in _readable(path, root, problems):
             if file.resolve() not in files and (only is None or file in only):
-                files[file.resolve()] = (file, root)
-                if is_shipped(name):
-                    shipped.add(str(file))
-    sources = [_Source(file, root, str(file) in shipped) for file, root in files.values()]
-    suites = [_read(source, most_cells) for source in sources]
+                files[file.resolve()] = (file, root, str(named(file) if is_shipped(name) else file))
+    suites = [_read(*source, most_cells) for source in files.values()]
     cases = tuple(case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
@@ -216,20 +212,6 @@ def _readable(path: Path, root: Path, problems: list[Problem]) -> Iterator[Path]
             yield file
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file to read, and the folder that its ids are relative to."""
-
-    file: Path
-    root: Path
-    is_shipped: bool
-
-    @property
-    def origin(self) -> str:
-        """How messages and records name it: a file of the corpus that comes with the tool by its name there."""
-        return str(named(self.file) if self.is_shipped else self.file)
-
-
 def defect_files(root: Path) -> list[Path]:
     """The files of defects of a corpus: ``known-divergences.yaml``, and those in the folder ``defects``."""
     files = [root / KNOWN_NAME] if (root / KNOWN_NAME).is_file() else []
@@ -284,16 +266,16 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not onnx_testdata.is_of_models(file))
 
 
-def _read(source: _Source, most_cells: int) -> Suite:
-    file, root = source.file, source.root
+def _read(file: Path, root: Path, name: str, most_cells: int) -> Suite:
+    """The cases of a file, whose ``name`` is their origin."""
     if file.suffix in FORMATS and not _is_case_file(file):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
         cases = tuple(case_file.cases_of(document.read(file), file, root, most_cells))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
-    if source.is_shipped:
-        cases = tuple(replace(case, origin=replace(case.origin, path=source.origin)) for case in cases)
+    if name != str(file):
+        cases = tuple(replace(case, origin=replace(case.origin, path=name)) for case in cases)
     return Suite(cases)
 
 

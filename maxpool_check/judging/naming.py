@@ -50,12 +50,11 @@ class Observations:
 
 
 def contradictions(
-    observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
+    observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], object]
 ) -> dict[str, Contradictions]:
     """The candidates of each target that other executions of it contradict, with the first such case.
 
-    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none: it is called
-    case by case, so that targets can share it.
+    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, or something else if it has none.
     """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
     left = {
@@ -67,7 +66,7 @@ def contradictions(
             executions = observed.by_case.get(number, {}) if any(left[target].values()) else {}
             for is_translated, has_indices in sorted(executions):
                 oracle = oracle_of(number)
-                if oracle is None or not _is_comparable(oracle, is_translated=is_translated):
+                if not isinstance(oracle, Oracle) or not _is_comparable(oracle, is_translated=is_translated):
                     continue
                 dtype, explained = oracle.X.dtype.name, executions[is_translated, has_indices]
                 candidates = left[target].get(dtype, set())

@@ -4,16 +4,14 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from typing import Protocol
 
 import msgspec
 
-from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import defect_files, shipped_root
-from maxpool_check.judging.naming import Contradictions, Observations, contradictions
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.naming import Observations, contradictions
 from maxpool_check.judging.target_selector import OUTPUTS
 from maxpool_check.results.details import RunSettings
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
@@ -104,7 +102,9 @@ def write_results(
             known=tuple(known),
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
-            contradicted=contradicted(observations, plan.cases),
+            contradicted=contradictions(
+                observations, lambda number: plan.cases[number].id, lambda number: plan.cases[number].oracle()
+            ),
             outputs_left_out=len(outputs.left_out),
         )
     )
@@ -123,17 +123,6 @@ def _settings(plan: RunPlan) -> RunSettings:
 def day_of(head: RunHeader) -> date:
     """The day on which a run began, in UTC. Raises ``ValueError``."""
     return datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
-
-
-def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]) -> dict[str, Contradictions]:
-    """The candidates for causes that executions contradict, by target."""
-
-    @lru_cache(1)
-    def oracle(number: int) -> Oracle | None:
-        judge = cases[number].oracle()
-        return judge if isinstance(judge, Oracle) else None
-
-    return contradictions(observations, lambda number: cases[number].id, oracle)
 
 
 class LineWriter(Protocol):
