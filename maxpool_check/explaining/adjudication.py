@@ -22,10 +22,8 @@ from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.specifications.clauses import clauses, clauses_of
 
-_RUNTIME = "onnxruntime"
-"""The oracle of SONNX's loop. Its reports do not say of which release."""
-
-_QUIET = "SONNX-2026-NAN-QUIET"
+_RUNTIME, _QUIET = "onnxruntime", "SONNX-2026-NAN-QUIET"
+"""The oracle of SONNX's loop, whose reports do not say of which release; and the clause on the bits of a NaN."""
 
 
 def adjudicated(mismatches: Collection[Case], defects: Iterable[Defect]) -> Iterator[Block]:

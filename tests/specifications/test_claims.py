@@ -38,8 +38,7 @@ def test_each_erratum_is_executed_as_a_claim_or_by_cases_or_says_why_not(name):
     file, cases = clause_files()[name], shipped().cases
     executed = {claim.erratum for claim in file.claims} | {each.number for each in file.errata if each.cases}
     assert {each.number for each in file.errata} == executed - {None}
-    own = {clause.id for clause in file.clauses}
-    assert {clause for claim in file.claims for clause in claim.clauses} <= own
+    assert {clause for claim in file.claims for clause in claim.clauses} <= {clause.id for clause in file.clauses}
     covered = {clause for case in cases for clause in case.covers}
     examples = {clause.id for clause in file.clauses if clause.kind is ClauseKind.EXAMPLE and not clause.reason}
     assert examples <= covered

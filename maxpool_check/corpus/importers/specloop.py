@@ -38,14 +38,10 @@ def read(file: Path, root: Path, most_cells: int) -> Iterator[Case | Problem]:
         report = json.loads(read_bytes(file, MAX_BYTES))
         if report["op"] != "MaxPool":
             raise LeftOut(f"a report of {report['op']}, not of MaxPool")
-        provenance = {
-            "suite": NAME,
-            "version": str(report["generated"]),
-            "file": f"{group_of(file.parent, root)}{file.name}",
-        }
+        source = {"file": f"{group_of(file.parent, root)}{file.name}", "version": str(report["generated"])}
         for each in report["cases"]["mismatched"]:
             try:
-                yield _case(each, file, most_cells, provenance)
+                yield _case(each, file, most_cells, source)
             except LeftOut as reason:
                 yield Problem(str(file), 1, 1, f"{each['case']}: {reason}")
         if count := len(report["cases"]["open"]):
@@ -60,7 +56,7 @@ def cells_of(case: Case, side: str) -> dict[int, int]:
     return {int(cell): int(bits, 16) for cell, bits in pairs}
 
 
-def _case(each: Mapping[str, Any], file: Path, most_cells: int, provenance: Mapping[str, str]) -> Case:
+def _case(each: Mapping[str, Any], file: Path, most_cells: int, source: Mapping[str, str]) -> Case:
     dtype, _, name = each["case"].partition(": ")
     X = _input(dtype_of(dtype), name)
     # Reports list cells that agree as well, and some several times.
@@ -75,7 +71,7 @@ def _case(each: Mapping[str, Any], file: Path, most_cells: int, provenance: Mapp
     case = make_case(
         group="", name=each["case"], title=f"SONNX's loop, {each['case']}", spec="sonnx@2026-10", X=X, attributes=each["attrs"],
         outputs=("Y",), expect=Values(None, None), path=file, most_cells=most_cells,
-        provenance={**provenance, **sides, "unlisted": str(int(each["elements_differing"]) - len(cells))},
+        provenance={"suite": NAME, **source, **sides, "unlisted": str(int(each["elements_differing"]) - len(cells))},
     )  # fmt: skip
     oracle = case.oracle()
     if isinstance(oracle, Refused):

@@ -95,12 +95,12 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a document says of itself: of its sizes, of every window, or of what a precondition ensures.
+    """What ``clauses`` say of the document itself: of its sizes, of every window, or of what a precondition ensures.
 
-    ``clauses`` say so; ``documents`` are those of the file in which it is said, all that have the clauses unless given. ``holds`` is
-    the statement as a predicate over one spatial axis, ``given`` the axes that it is about, in Python and the names of
-    :mod:`~maxpool_check.specifications.claims`; axes of size 0 only if it says ``n == 0``. One that fails is in the ``erratum`` of that number, or is left as it is for a
-    ``reason``; ``mended`` is what holds of the same axes instead. A claim without ``holds`` cannot be executed, for its ``reason``.
+    ``holds`` is the statement as a predicate over one spatial axis in the names of :mod:`~maxpool_check.specifications.claims`,
+    ``given`` the axes that it is about, those of size 0 only if it says ``n == 0``. One that fails is in the ``erratum`` of that
+    number, or left as it is for a ``reason``; ``mended`` is what holds instead. Without ``holds`` it cannot be executed, for its
+    ``reason``. ``documents`` are those in which it is said, all that have the first clause unless given.
     """
 
     clauses: tuple[str, ...]
