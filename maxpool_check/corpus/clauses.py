@@ -66,9 +66,9 @@ def check_covers(covers: Sequence[str], document: str) -> None:
 def _mistake(name: str, document: str) -> str | None:
     """Why a case of a document cannot cover a clause of this name; None if it can."""
     clause = clauses().get(name)
+    if clause is not None and document in clause.documents:
+        return None
     own = [each.id for each in clauses_of(document)]
     if clause is None:
         return f"unknown clause '{name}'{nearest(name, own) or nearest(name, clauses())}; 'maxpool-check evidence trace --spec {document}' lists those of {document}"
-    if document in clause.documents:
-        return None
     return f"the clause '{name}' does not hold in {document}, only in {', '.join(clause.documents)}{nearest(name, own)}"

@@ -9,7 +9,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
-from maxpool_check.reference.dtypes import NUMPY, rounded
+from maxpool_check.reference.dtypes import NUMPY, name_of, rounded
 from maxpool_check.reference.pooling import Activation, Function
 
 ACTIVATIONS_SINCE = {Function.RELU: 1, Function.LEAKY_RELU: 1, Function.CLIP: 11}
@@ -94,7 +94,7 @@ class _ModelBuilder:
         context, X, entering = self._context, self._graph.X, self._graph.entering
         tensors = {"Y": self._chain(), BEHIND: entering}
         tensors |= {name: self._graph.flow[n] for name, n in context.side_outputs.items() if n is not None}
-        types = {name: (tensor.dtype.name, tensor.ndim) for name, tensor in tensors.items()}
+        types = {name: (name_of(tensor.dtype), tensor.ndim) for name, tensor in tensors.items()}
         types["Indices"] = ("int64", entering.ndim)
         names = (*self._outputs, *context.side_outputs)
         results = [_open_value(name, *types[name]) for name in names]
@@ -165,7 +165,7 @@ class _ModelBuilder:
         if node.op == MAX_POOL:
             return self._append(MAX_POOL, inputs, [output], node.fields)
         names = list(inputs)
-        for name, value in inputs_of(node, tensor.dtype.name, opset, tensor.shape).items():
+        for name, value in inputs_of(node, name_of(tensor.dtype), opset, tensor.shape).items():
             if name != "I":
                 names.append("" if value is None else self._constant(f"{prefix}_{name}", value, node.constants))
         outputs = [output]

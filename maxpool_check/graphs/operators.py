@@ -173,7 +173,7 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
         inputs = {f"inputs_{n}": tensor(each, dtype, "inputs of Concat") for n, each in enumerate(constants, 1)}
     while inputs and list(inputs.values())[-1] is None and list(inputs)[-1] != "I":
         inputs.popitem()
-    dtypes = [None if value is None else value.dtype.name for value in inputs.values()]
+    dtypes = [None if value is None else name_of(value.dtype) for value in inputs.values()]
     _check_types(node, schema, [dtype, *dtypes], opset)
     for name in [name for name in ("value", "min", "max") if name in attributes]:
         # An attribute is float32: it must hold the number of the chain's dtype, or its conversion would count.
