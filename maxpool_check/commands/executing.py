@@ -14,7 +14,7 @@ from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
 from maxpool_check.commands.output import Mistakes, Output
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
+from maxpool_check.corpus.collection import Corpus, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Defect
@@ -60,15 +60,13 @@ def plan_of(
     """
     with mistakes():
         defects = read_all_defects(corpus.known_files) if known is None else known
-        own, shipped = [read_versions(root) for root in corpus.roots], read_versions(shipped_root())
-        is_other = shipped_root().resolve() not in {root.resolve() for root in corpus.roots}
-        catalogue = read_all_defects(defect_files(shipped_root())) if explains and is_other else []
+        own = [read_versions(root) for root in corpus.roots]
+    is_other = shipped_root().resolve() not in {root.resolve() for root in corpus.roots}
     # Where no tested version shows a defect, nobody may have looked for it.
-    versions = {defect.id: shipped.summary(defect) for defect in catalogue if shipped.showing(defect)}
-    versions |= {defect.id: each.summary(defect) for defect in defects for each in own if each.showing(defect)}
+    versions = {defect.id: each.summary(defect) for defect in defects for each in own if each.showing(defect)}
     return RunPlan(
         corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
-        versions=versions, catalogue=catalogue, command=command_line(), **others,
+        versions=versions, explains=explains and is_other, command=command_line(), **others,
     )  # fmt: skip
 
 

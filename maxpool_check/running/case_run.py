@@ -48,11 +48,6 @@ class CaseRun:
     lost: str | None = None
 
     @property
-    def conforms(self) -> bool:
-        """Whether all that was executed conforms."""
-        return all(each.verdict in NOT_EXECUTED | {Verdict.CONFORMS} for each in self.judgements.values())
-
-    @property
     def diverging(self) -> list[Variant]:
         """The variants that show a kind of divergence, in order."""
         return [variant for variant, judgement in self.judgements.items() if judgement.kinds]
@@ -128,7 +123,9 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
     run = judged_case(case, target, oracle, _results(session, started))
-    if session.profile.name.reuses_sessions and not run.conforms:
+    if session.profile.name.reuses_sessions and any(
+        each.verdict not in NOT_EXECUTED | {Verdict.CONFORMS} for each in run.judgements.values()
+    ):
         # What an earlier request has left in a session may be the reason.
         again = _submitted(session, (each.with_requests(fresh=True) for each, _ in started))
         return judged_case(case, target, oracle, _results(session, again))

@@ -4,15 +4,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
 from maxpool_check.corpus.conditions import resolved, shown_by
-from maxpool_check.corpus.defect_versions import VersionsShown
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import VersionsShown, read_versions
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import WRONG, Defect, ExpectedDivergence, Severity, is_glob
 from maxpool_check.judging.ledger import Ledger
@@ -40,7 +41,7 @@ class RunPlan:
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known
-    defect, by its id. ``catalogue`` are known defects that explain what none of ``known`` expects, and excuse nothing.
+    defect, by its id. ``explains``: the defects that come with the tool explain what none of ``known`` expects, and excuse nothing.
     ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the words of
     the command line to record; those of the process if there are none. ``references`` is the result of the comparison
     of both references on the cases, if there was one.
@@ -60,7 +61,7 @@ class RunPlan:
     dask: str | None = None
     tracebacks: bool = False
     versions: Mapping[str, VersionsShown] = field(default_factory=dict)
-    catalogue: Sequence[Defect] = ()
+    explains: bool = False
     transcript: Transcript | None = None
     command: Sequence[str] = ()
     references: ReferenceAgreement | None = None
@@ -71,8 +72,8 @@ class Decisions:
 
     def __init__(self, plan: RunPlan, targets: Sequence[TargetDescription], today: date) -> None:
         """``today`` decides which defects are expired."""
-        self._tracebacks, self._versions = plan.tracebacks, plan.versions
-        self._targets, self._catalogue = {target.name: target for target in targets}, plan.catalogue
+        self._tracebacks, self._versions, self._explains = plan.tracebacks, dict(plan.versions), plan.explains
+        self._targets = {target.name: target for target in targets}
         self._explaining: dict[tuple[str, str], Defect] = {}
         self._corpus, self._cases = plan.corpus, plan.cases
         self._defects = {defect.id: defect for defect in plan.known}
@@ -97,9 +98,17 @@ class Decisions:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
                 yield self._reviewed(self._explained(case, apply_known(shown, ledger)))
 
+    @cached_property
+    def _catalogue(self) -> Sequence[Defect]:
+        """The defects that come with the tool, which are read when one may explain something."""
+        defects, shipped = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
+        spans = {defect.id: shipped.summary(defect) for defect in defects if shipped.showing(defect)}
+        self._versions = {**spans, **self._versions}
+        return defects
+
     def _explained(self, case: Case, execution: Execution) -> Execution:
         """The execution with the defect of the catalogue that explains it, if no known defect expects it."""
-        if not self._catalogue or execution.known is not None or execution.verdict not in REPORTED:
+        if not self._explains or execution.known is not None or execution.verdict not in REPORTED:
             return execution
         target, variant = self._targets[execution.target], variant_named(execution.variant)
         defect = shown_by(self._catalogue, target, _features(case), variant, execution)

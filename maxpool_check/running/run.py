@@ -116,7 +116,7 @@ def _settings(plan: RunPlan) -> RunSettings:
         variants=tuple(variant.name for variant in sorted(plan.variants)),
         strict=plan.strict,
         whole=plan.corpus.whole,
-        catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.catalogue else None,
+        catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.explains else None,
     )
 
 

@@ -18,8 +18,6 @@ import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, collect, defect_files, is_shipped, shipped_root
-from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.graph_oracle import GraphOracle
@@ -237,10 +235,7 @@ class _RecordCheck:
 
     def _plan(self) -> RunPlan:
         known = () if self._record.header.known_sha256 is None else self._contents.defects
-        explains = self._settings.catalogue_sha256 is not None
-        catalogue = read_all_defects(defect_files(shipped_root())) if explains else ()
-        shipped, own = read_versions(shipped_root()), self._contents.versions
-        spans = {each.id: shipped.summary(each) for each in catalogue if shipped.showing(each)}
+        own = self._contents.versions
         return RunPlan(
             Corpus(self._corpus(), (), whole=self._settings.whole),
             self._cases,
@@ -249,8 +244,8 @@ class _RecordCheck:
             strict=self._settings.strict,
             variants=frozenset(map(variant_named, self._settings.variants)),
             tracebacks=True,
-            versions=spans | {each.id: own.summary(each) for each in known if own.showing(each)},
-            catalogue=catalogue,
+            versions={each.id: own.summary(each) for each in known if own.showing(each)},
+            explains=self._settings.catalogue_sha256 is not None,
         )
 
 
