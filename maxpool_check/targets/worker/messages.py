@@ -103,11 +103,12 @@ def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
 
 
 def decode(tensor: dict[str, Any]) -> Any:
-    """The tensor of a JSON object, with base64 or bytes; writable, since kernels may change it."""
+    """The tensor of a JSON object, with base64, bytes or hexadecimal digits; writable, since kernels may change it."""
     name, shape = tensor["dtype"], tuple(tensor["shape"])
     if min(shape, default=0) < 0:
         raise ValueError(f"a tensor of the shape {shape}")
-    if tensor["data"] is None:
+    data = bytes.fromhex(tensor["hex"]) if "hex" in tensor else tensor["data"]
+    if data is None:
         if math.prod(shape) > MOST_CELLS:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
@@ -115,6 +116,5 @@ def decode(tensor: dict[str, Any]) -> Any:
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
         dtype = np.dtype(name).base
-    data = tensor["data"]
     content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
     return np.frombuffer(content, dtype.newbyteorder("<")).reshape(shape).astype(dtype.newbyteorder("="))
