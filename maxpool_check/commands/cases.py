@@ -313,42 +313,54 @@ def _with_erratum(case: "Case") -> "Case":
 
 
 @command.command("export", short_help="Write cases in a form that other programs read.")
-@click.argument("form", type=click.Choice(["json", "onnx-testdata"]), metavar="FORMAT")
+@click.argument("form", type=click.Choice(["kit", "json", "onnx-testdata"]), metavar="FORMAT")
 @options.paths
 @options.selected
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
     help="Write the files here; an earlier export in this folder is replaced.",
 )  # fmt: skip
-@click.option(
-    "--largest", type=options.COUNT, metavar="N",
-    help="Leave out cases whose X or Y has more cells.  [default: 131072]",
-)  # fmt: skip
-def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, largest: int | None) -> int:
+@click.option("--spec", metavar="DOCUMENT", help="The document of a kit.  [default: onnx-22]")
+def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, spec: str | None) -> int:
     """Write cases in a form that other programs read, without Python.
 
-    FORMAT is json, vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata,
-    a folder with model.onnx and test_data_set_0 for each case, as in onnx's own tests.
+    FORMAT is kit, the fewest vectors that catch every wrong kernel of a document, frozen, in C, JSON and ONNX's form; json,
+    vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata, a folder with
+    model.onnx and test_data_set_0 for each case, as in onnx's own tests.
 
     manifest.json has the digest of every file and case, and what is left out, with the reason. The same cases give the same
     bytes.
 
     \b
     Examples:
+      maxpool-check cases export kit -o kit
       maxpool-check cases export json cases/ -o vectors
       maxpool-check cases export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
     """
     from maxpool_check.commands.case_files import CaseFiles
+    from maxpool_check.corpus.collection import NAME
     from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, check_folder, write_export
+    from maxpool_check.exporting.kit import export_kit, kits
     from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
     from maxpool_check.exporting.vectors import export_vectors
 
-    files = CaseFiles(paths, selected)
+    is_kit, kit = form == "kit", spec or "onnx-22"
+    is_path_given = click.get_current_context().get_parameter_source("paths") is ParameterSource.COMMANDLINE
+    if is_kit and (is_path_given or selected):
+        raise click.UsageError("a kit is frozen: it takes no PATH and no -k; --spec names its document")
+    if not is_kit and spec is not None:
+        raise click.UsageError(f"--spec is for a kit; '-k spec:{spec}' selects the cases of a document")
+    if is_kit and kit not in kits():
+        raise click.UsageError(f"there is no kit for '{kit}'; there are {', '.join(sorted(kits()))}")
+    files = CaseFiles([Path(NAME)] if is_kit else paths, selected)
     corpus = files.read()
     cases = files.select(corpus)
     with _writing(folder):
         earlier = check_folder(folder, corpus.files)
-    exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, largest or MOST_CELLS)
+        if is_kit:
+            exported = export_kit(kits()[kit], cases)
+        else:
+            exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, MOST_CELLS)
     for reason, (whole, partly) in exported.reasons.items():
         others = f", and one test of {plural(partly, 'other')}" if partly else ""
         options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)

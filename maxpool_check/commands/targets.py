@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 """Complete kernels behind the protocol."""
 
-_FILES = {"c": "maxpool.c", "python": "maxpool.py", "vectors": "check.c"}
+_FILES = {"c": "maxpool.c", "python": "maxpool.py"}
 
 _WORDS = Path(__file__).parents[1] / "targets/descriptions.yaml"
 """What targets take and return, in words."""
@@ -200,15 +200,14 @@ def cache(clear: bool) -> int:
     return 0
 
 
-@command.command("example", short_help="Print a complete kernel or reader, to begin with.")
+@command.command("example", short_help="Print a complete kernel, to begin with.")
 @click.argument("language", type=click.Choice(list(_FILES)), default="c")
 def example(language: str) -> int:
-    """Print a complete kernel behind the protocol in C or Python, or a reader of exported vectors in C, to begin with.
+    """Print a complete kernel behind the protocol in C or Python, to begin with.
 
     \b
-    Examples:
+    Example:
       maxpool-check targets example c > maxpool.c
-      maxpool-check targets example vectors > check.c
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
     return 0

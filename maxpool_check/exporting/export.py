@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from maxpool_check.specifications.specification import Refused
 MANIFEST, MANIFEST_SCHEMA = "manifest.json", "maxpool-check/export/1"
 
 MOST_CELLS = 2**17
-"""The most cells of an X or Y that is exported, unless the user sets another limit: a file in text has to hold them."""
+"""The most cells of an X or Y that is exported: a file in text has to hold them."""
 
 TOOL = {"name": "maxpool-check", "version": maxpool_check.__version__}
 
@@ -55,7 +55,7 @@ class Export:
     """The files of an export by their paths, with ``/``.
 
     ``cases`` says of each exported case, by id, its digest, its document and where it is. ``limits`` is what the form cannot hold
-    or cannot check, for the manifest.
+    or cannot check, and ``about`` what else the manifest says first.
     """
 
     form: str
@@ -64,6 +64,7 @@ class Export:
     left_out: Sequence[LeftOutCase]
     documents: Collection[str]
     limits: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=lambda: {"tool": TOOL})
 
     @property
     def reasons(self) -> Mapping[str, tuple[int, int]]:
@@ -80,7 +81,7 @@ class Export:
         """The manifest: digests of every file and case, the versions, what was left out."""
         left_out = [{key: value for key, value in each._asdict().items() if value} for each in sorted(self.left_out)]
         data = {
-            "schema": MANIFEST_SCHEMA, "format": self.form, "tool": TOOL,
+            "schema": MANIFEST_SCHEMA, "format": self.form, **self.about,
             "documents": [document_data(name) for name in sorted(self.documents)], "limits": self.limits,
             "files": {path: hashlib.sha256(content).hexdigest() for path, content in sorted(self.files.items())},
             "cases": dict(sorted(self.cases.items())), "left_out": left_out,
@@ -103,7 +104,7 @@ def too_large(case: Case, most_cells: int) -> str | None:
     cells = case.X.size
     if isinstance(case.resolved, Pooling):
         cells = max(cells, math.prod(case.entering.shape[:2]) * math.prod(case.resolved.output_sizes))
-    return None if cells <= most_cells else f"a tensor of more than {most_cells} cells (--largest): it has {cells}"
+    return None if cells <= most_cells else f"a tensor of more than {most_cells} cells: it has {cells}"
 
 
 def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> list[str]:

@@ -26,7 +26,7 @@ FORMAT = "vectors"
 SCHEMA = "maxpool-check/vectors/1"
 """What the key ``schema`` of a file says."""
 
-_NO_CELL = "no-cell"
+NO_CELL = "no-cell"
 """Stands for any number that is not the number of a cell of X."""
 
 NOT_HELD = (
@@ -42,10 +42,11 @@ def vector_file_schema() -> Any:
     return read_schema(file, all_dtypes=[*NAMES, "bool"], graph=GRAPH, nodes=nodes)
 
 
-def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
+def export_vectors(cases: Iterable[Case], most_cells: int, tool: Mapping[str, str] = TOOL) -> Export:
     """The files of the vectors of some cases, one for each document.
 
-    Cases are left out whose X or Y has more than ``most_cells`` cells, or whose right outputs are no list for each cell.
+    Cases are left out whose X or Y has more than ``most_cells`` cells, or whose right outputs are no list for each cell. The files say
+    that ``tool`` made them.
     """
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     exported: dict[str, dict[str, Any]] = {}
@@ -58,7 +59,7 @@ def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
             continue
         groups.setdefault(case.spec, {}).setdefault(_text(case.policies.names()), []).append(test)
         exported[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
-    files = {f"{spec}.json": _file(spec, groups[spec]).encode() for spec in sorted(groups)}
+    files = {f"{spec}.json": _file(spec, groups[spec], tool).encode() for spec in sorted(groups)}
     return Export(FORMAT, files, exported, left_out, groups, {"not_held": list(NOT_HELD)})
 
 
@@ -66,12 +67,12 @@ def _text(value: object) -> str:
     return inert.dumps(value, separators=(",", ":"))
 
 
-def _file(spec: str, groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def _file(spec: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], tool: Mapping[str, str]) -> str:
     """The text of a file: a line for each test, so that a program can read them one by one."""
     tests = list(itertools.chain(*groups.values()))
     used = {flag for test in tests for flag in test["flags"]}
     header = {
-        "schema": SCHEMA, "tool": TOOL, "document": document_data(spec), "numberOfTests": len(tests),
+        "schema": SCHEMA, "tool": tool, "document": document_data(spec), "numberOfTests": len(tests),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
     }  # fmt: skip
     beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
@@ -124,7 +125,7 @@ def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _output(output: AcceptedOutput) -> dict[str, Any]:
-    of_open = {OpenValue.ANY: None, OpenValue.NO_CELL: _NO_CELL}
+    of_open = {OpenValue.ANY: None, OpenValue.NO_CELL: NO_CELL}
     also = [
         [at, of_open[value] if isinstance(value, OpenValue) else _hex(_usual_nan(value))]
         for at, values in sorted(output.others.items())

@@ -1,0 +1,141 @@
+"""A kit: the fewest vectors of a document that catch every wrong kernel, frozen, for programs that never run Python.
+
+``kits/NAME.json`` names the cases and says what each of them catches. The same kit has the same bytes for ever: what would write
+others refuses to. The forms are those of the other exports, C, and the cases themselves.
+"""
+
+import hashlib
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+
+from maxpool_check.corpus.case import Case, Refusal
+from maxpool_check.corpus.writing import write_suite
+from maxpool_check.exporting.export import Export, LeftOutCase, NotFree, document_data
+from maxpool_check.exporting.kit_in_c import c_files
+from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
+from maxpool_check.exporting.vectors import export_vectors, vector
+
+FORM = "kit"
+
+MOST_CELLS = 2**12
+"""The most cells of a tensor of a vector, but for those that are made by a loop."""
+
+_MOST_CELLS_OF_A_LOOP = 2**25
+
+_KITS = resources.files(__package__).joinpath("kits")
+
+
+class KitVector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A case by its digest, and the wrong kernels that it catches."""
+
+    sha256: str
+    catches: tuple[str, ...]
+
+
+class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A frozen kit.
+
+    ``sha256`` is the digest of its manifest, which has those of all files. ``mistakes`` says what each wrong kernel does. No fewer
+    than ``bound`` vectors catch what ``vectors`` catch, as ``solver`` has proved; ``large`` vectors catch what only large tensors
+    do. ``not_in_onnx``: what the vectors catch, and their models with one answer do not. ``missed``: what no vector catches, since
+    no case of the document does.
+    """
+
+    name: str
+    document: str
+    sha256: str
+    bound: int
+    solver: str
+    mistakes: dict[str, str]
+    vectors: dict[str, KitVector]
+    large: dict[str, KitVector]
+    not_in_onnx: tuple[str, ...]
+    missed: tuple[str, ...]
+
+
+def kits() -> dict[str, Kit]:
+    """The kits that come with the package, by document."""
+    files = [each for each in _KITS.iterdir() if each.name.endswith(".json")]
+    read = [msgspec.json.decode(each.read_bytes(), type=Kit) for each in files]
+    return {kit.document: kit for kit in sorted(read, key=lambda kit: kit.name)}
+
+
+def export_kit(kit: Kit, corpus: Iterable[Case]) -> Export:
+    """The files of a kit, from the cases of the corpus. Raises :class:`NotFree` where they would not be those that were frozen."""
+    by_id = {case.id: case for case in corpus}
+    changed = [
+        name for name, vector in {**kit.vectors, **kit.large}.items() if _digest(by_id.get(name)) != vector.sha256
+    ]
+    if changed:
+        raise NotFree(
+            f"{kit.name} cannot be made from this corpus: {', '.join(changed[:3])} was changed after it was frozen"
+        )
+    export = unfrozen_kit(kit, [by_id[name] for name in kit.vectors], [by_id[name] for name in kit.large])
+    digest = hashlib.sha256(export.manifest()).hexdigest()
+    if digest != kit.sha256:
+        raise NotFree(
+            f"{kit.name} would have other bytes than were frozen: the SHA-256 of its manifest is {digest}, not {kit.sha256}; "
+            "another version of onnx or of this tool made it"
+        )
+    return export
+
+
+def unfrozen_kit(kit: Kit, cases: Sequence[Case], large: Sequence[Case]) -> Export:
+    """The files that the cases of a kit make, whatever its digest."""
+    tool = {"name": "maxpool-check", "kit": kit.name}
+    vectors, models = export_vectors(cases, MOST_CELLS, tool), export_onnx_testdata(cases, MOST_CELLS)
+    tests = [vector(case, MOST_CELLS) for case in cases]
+    files = {
+        **vectors.files,
+        **{f"onnx/{path}": content for path, content in models.files.items()},
+        **c_files(kit.name, kit.document, tests, [vector(case, _MOST_CELLS_OF_A_LOOP) for case in large]),
+        **_case_files(cases, kit),
+    }
+    exported = {name: {**about, **models.cases.get(name, {})} for name, about in vectors.cases.items()}
+    left_out = [LeftOutCase(each.case, each.variant, f"of onnx/: {each.why}") for each in models.left_out]
+    about = {"tool": tool, "proof": _proof(kit)}
+    export = Export(FORM, files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
+    text = _KITS.joinpath("README.md.j2").read_text(encoding="utf-8")
+    page = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    caught = len({kernel for each in kit.vectors.values() for kernel in each.catches})
+    files["README.md"] = page.render(kit=kit, caught=caught, title=document_data(kit.document)["title"]).encode()
+    return export
+
+
+def _proof(kit: Kit) -> dict[str, Any]:
+    """Which wrong kernels the vectors catch, and that no fewer vectors do."""
+    caught: dict[str, list[str]] = defaultdict(list)
+    for name, vector_of_kit in kit.vectors.items():
+        for kernel in vector_of_kit.catches:
+            caught[kernel].append(name)
+    alone = {
+        name: [kernel for kernel in each.catches if caught[kernel] == [name]] for name, each in kit.vectors.items()
+    }
+    return {
+        "vectors": len(kit.vectors), "fewest": kit.bound, "solver": kit.solver,
+        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": caught[kernel]} for kernel in sorted(caught)},
+        "caught_alone": alone,
+        "not_in_onnx": kit.not_in_onnx,
+        "large": {name: each.catches for name, each in kit.large.items()}, "missed": kit.missed,
+    }  # fmt: skip
+
+
+def _case_files(cases: Iterable[Case], kit: Kit) -> dict[str, bytes]:
+    """The cases as files, with the same ids."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = [case if isinstance(case.expect, Refusal) else replace(case, expect=None) for case in cases]
+        written = write_suite(plain, Path(folder), kit.name, "maxpool-check")
+        names = {path for file in written for path in (file, *file.with_suffix("").glob("*.npy"))}
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(names)}
+
+
+def _digest(case: Case | None) -> str:
+    return "" if case is None else case.sha256

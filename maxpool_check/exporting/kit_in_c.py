@@ -1,0 +1,138 @@
+"""The vectors of a kit as C99: a header, and a file with their data and the program that runs and compares them."""
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from maxpool_check.exporting.export import document_data
+from maxpool_check.exporting.vectors import NO_CELL
+
+_FILES = resources.files(__package__).joinpath("kits")
+_COLUMNS, _BYTES_OF_A_LINE = 118, 32
+_HEADER, _SOURCE = "maxpool_kit.h", "maxpool_kit.c"
+
+
+def c_files(
+    kit: str, spec: str, tests: Sequence[Mapping[str, Any]], large: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, bytes]:
+    """The files of a kit of a document, from its vectors; of ``large`` ones, X is made by a loop.
+
+    Raises ``ValueError`` for one that C cannot hold.
+    """
+    text = _FILES.joinpath(f"{_SOURCE}.j2").read_text(encoding="utf-8")
+    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    vectors = [_Vector(number, test) for number, test in enumerate(tests)]
+    filled = [_Vector(number, test, is_filled=True) for number, test in enumerate(large, len(tests))]
+    source = template.render(
+        kit=kit, document=spec, title=document_data(spec)["title"], vectors=vectors, filled=filled,
+        x_bytes=max((vector.x_bytes for vector in vectors), default=1),
+        y_cells=max(vector.y_cells for vector in vectors + filled),
+    )  # fmt: skip
+    return {_HEADER: _FILES.joinpath(_HEADER).read_bytes(), _SOURCE: source.encode()}
+
+
+class _Vector:
+    """A vector in C: the declarations of its arrays, its entry in the table, and its size.
+
+    Of one that ``is_filled``, X is a cell that is repeated, and others that are set.
+    """
+
+    def __init__(self, number: int, test: Mapping[str, Any], *, is_filled: bool = False) -> None:
+        self.declarations = [f"/* {test['id']} */"]
+        self._number = number
+        X, result = test["inputs"]["X"], (test["results"] or [{"outputs": {}}])[0]
+        if len(test["results"]) > 1 or (test["result"] == "acceptable" and not test["results"]):
+            raise ValueError(f"{test['id']} has outputs of several shapes, or may have any")
+        Y, indices = (result["outputs"].get(name, {}) for name in ("Y", "Indices"))
+        width, x_cells, y_cells = np.dtype(X["dtype"]).itemsize, math.prod(X["shape"]), math.prod(Y.get("shape", [0]))
+        self.x_bytes, self.y_cells = x_cells * width, y_cells
+        attributes = [self._attribute(name, value) for name, value in test["attributes"].items()]
+        of_test = (
+            f'"{test["id"]}"', f'"{X["dtype"]}"', width, len(X["shape"]), self._integers("shape", X["shape"]), len(attributes),
+            self._array("struct maxpool_attribute", "attributes", attributes),
+            self._array("struct maxpool_axis", "axes", [_row(map(_integer, each)) for each in result.get("windows", ())]),
+            self._integers("output", Y.get("shape", ())),
+        )  # fmt: skip
+        fill, cells = _filled(X["hex"], width) if is_filled else (X["hex"], [])
+        also = [(output, *each) for output, tensor in enumerate((Y, indices)) for each in tensor.get("also", ())]
+        pairs = [_row((*cells, _pattern(y), _pattern(index))) for *cells, y, index in result.get("together", ())]
+        self.entry = _row((
+            _row(of_test), int("Indices" in test["outputs"]), int(test["result"] == "acceptable"), x_cells, y_cells,
+            self._bytes("x", fill), len(cells), self._array("struct set", "set", cells),
+            self._bytes("y", Y.get("hex", "")), self._integers("indices", _numbers(indices.get("hex", ""))),
+            indices.get("bound", 0), len(also), self._array("struct also", "also", map(_also, also)),
+            len(pairs), self._array("struct pair", "pairs", pairs),
+        ))  # fmt: skip
+
+    def _array(self, type_: str, name: str, values: Iterable[object]) -> str:
+        """Declare an array; its name, or NULL if it has no values."""
+        text = ", ".join(map(str, values))
+        if not text:
+            return "NULL"
+        self._declare(type_, name, textwrap.fill(text, _COLUMNS, break_on_hyphens=False))
+        return f"{name}_{self._number}"
+
+    def _declare(self, type_: str, name: str, text: str) -> None:
+        begin, end = ("\n", "\n") if len(text) > _COLUMNS // 2 else ("", "")
+        self.declarations.append(f"static const {type_} {name}_{self._number}[] = {{{begin}{text}{end}}};")
+
+    def _integers(self, name: str, values: Iterable[int]) -> str:
+        return self._array("int64_t", name, map(_integer, values))
+
+    def _bytes(self, name: str, text: str) -> str:
+        """Declare the bytes of a tensor, without blanks."""
+        numbers = [str(byte) for byte in bytes.fromhex(text)]
+        if not numbers:
+            return "NULL"
+        lines = [",".join(numbers[at : at + _BYTES_OF_A_LINE]) for at in range(0, len(numbers), _BYTES_OF_A_LINE)]
+        self._declare("unsigned char", name, ",\n".join(lines))
+        return f"{name}_{self._number}"
+
+    def _attribute(self, name: str, value: Any) -> str:
+        if isinstance(value, str):
+            return _row((f'"{name}"', f'"{value}"', 0, "NULL"))
+        values = value if isinstance(value, list) else [value]
+        if not all(type(each) is int for each in values):
+            raise ValueError(f"{name} is no integers and no text: {value}")
+        return _row((f'"{name}"', "NULL", len(values), self._integers(f"of_{name}", values)))
+
+
+def _row(values: Iterable[object]) -> str:
+    return f"{{{', '.join(map(str, values))}}}"
+
+
+def _integer(value: int) -> str:
+    """A number as C writes it, which has no negative literals."""
+    if value == -(2**63):
+        return "INT64_MIN"
+    return str(value) if abs(value) < 2**31 else f"INT64_C({value})"
+
+
+def _pattern(text: str) -> str:
+    """The bits of a value from its bytes."""
+    return f"{int.from_bytes(bytes.fromhex(text), 'little'):#x}"
+
+
+def _numbers(text: str) -> list[int]:
+    return np.frombuffer(bytes.fromhex(text), "<i8").tolist()
+
+
+def _also(value: tuple[int, int, str | None]) -> str:
+    output, cell, text = value
+    if text is None or text == NO_CELL:
+        return _row((output, cell, "ANY" if text is None else "NO_CELL", 0))
+    return _row((output, cell, "VALUE", _pattern(text)))
+
+
+def _filled(text: str, width: int) -> tuple[str, list[str]]:
+    """The most frequent cell of a tensor, and the others."""
+    cells = np.frombuffer(bytes.fromhex(text), f"<u{width}")
+    values, counts = np.unique(cells, return_counts=True)
+    fill = values[counts.argmax()]
+    others = [_row((at, f"{cells[at]:#x}")) for at in np.flatnonzero(cells != fill)]
+    return fill.tobytes().hex(), others

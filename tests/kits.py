@@ -1,0 +1,156 @@
+"""Makes kits: ``python -m tests.kits SPEC MATRIX`` chooses the fewest vectors and writes ``maxpool_check/exporting/kits/``.
+
+MATRIX is the file of what each case catches; it is measured first, in some minutes, if it does not exist. A kit that is published
+keeps its bytes, so that another choice is another version.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import scipy
+from msgspec.structs import replace
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from maxpool_check.evidence.kernels import DEATHS, WrongKernel, kernel_named, wrong_kernels
+from maxpool_check.evidence.kills import LoadedKernel, faulty_variants
+from maxpool_check.exporting import kit as kit_module
+from maxpool_check.exporting.export import Export, too_large
+from maxpool_check.exporting.kit import MOST_CELLS, Kit, KitVector, kits, unfrozen_kit
+from maxpool_check.exporting.kit_in_c import c_files
+from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
+from maxpool_check.exporting.vectors import vector
+from tests.conftest import CASES, shipped
+from tests.mutants.in_process import is_excused, tasks
+from tests.mutants.test_kill_matrix import measure
+
+Matrix = Mapping[str, list[str]]
+"""The cases that catch each wrong kernel: the small ones, or the large ones if no small one does."""
+
+
+def cases_of(spec):
+    return {case.id: case for case in shipped().cases if case.spec == spec and case.context.is_alone}
+
+
+def kernels_of(spec):
+    return [kernel for kernel in wrong_kernels() if not kernel.specs or spec in kernel.specs]
+
+
+def catching(kernel: WrongKernel, ids, variants=None) -> list[str]:
+    """Which of some cases catch a kernel, in any variant, or in those that ``variants`` has of a case."""
+    function, known = LoadedKernel(kernel), {task.case.id: task for task in tasks(kernel.specs)}
+
+    def is_caught(name):
+        for variant in faulty_variants(function, known[name]):
+            if (variants is None or variant in variants.get(name, ())) and not is_excused(kernel, (name, variant)):
+                return True
+        return False
+
+    return [name for name in ids if name in known and is_caught(name)]
+
+
+def measured(spec) -> Matrix:
+    """What the cases of a document catch; large cases are tried where no small one catches a kernel."""
+    cases = cases_of(spec)
+    large = [name for name, case in cases.items() if too_large(case, MOST_CELLS)]
+    small = [name for name in cases if name not in large]
+    kernels = {kernel: kernel.module == DEATHS for kernel in kernels_of(spec)}
+    deadly = measure([kernel for kernel, is_deadly in kernels.items() if is_deadly], path=CASES / "refusals")
+    matrix = {str(kernel): [name for name in ids if name in cases] for kernel, ids in deadly.items()}
+    for kernel, is_deadly in kernels.items():
+        if not is_deadly:
+            matrix[str(kernel)] = catching(kernel, small) or catching(kernel, large)
+    return matrix
+
+
+def size_in_c(case, is_large) -> int | None:
+    """How much longer a case makes the file in C; None if C cannot hold it."""
+    try:
+        tests = [vector(case, 2**25)]
+        return len(c_files("", case.spec, *([], tests) if is_large else (tests, []))["maxpool_kit.c"])
+    except ValueError:
+        return None
+
+
+def solve(matrix: Matrix, costs: Mapping[str, float]) -> tuple[list[str], float]:
+    """The fewest cases, of those with a cost, that catch every kernel which any of them catches, and how few are possible.
+
+    Of several such choices it is the cheapest.
+    """
+    names = list(costs)
+    rows = {tuple(name in killing for name in names) for killing in map(set, matrix.values())}
+    caught = LinearConstraint(np.array(sorted(row for row in rows if any(row)), float), lb=1)
+    one = np.ones(len(names))
+    fewest = milp(one, integrality=one, bounds=Bounds(0, 1), constraints=caught)
+    count = LinearConstraint(one, lb=round(fewest.fun), ub=round(fewest.fun))
+    best = milp(np.array(list(costs.values())), integrality=one, bounds=Bounds(0, 1), constraints=[caught, count])
+    return sorted(name for name, chosen in zip(names, best.x, strict=True) if chosen > 0.5), fewest.mip_dual_bound
+
+
+def chosen_kit(spec, matrix: Matrix) -> Kit:
+    """The kit of a document, without its digest."""
+    cases = cases_of(spec)
+    large = {name: size_in_c(case, True) for name, case in cases.items() if too_large(case, MOST_CELLS)}
+    sizes = {name: size_in_c(case, False) for name, case in cases.items() if name not in large}
+    in_onnx = export_onnx_testdata([cases[name] for name in sizes], MOST_CELLS).cases
+    # Of two that catch the same, the one that models can hold too, unless it is much larger.
+    costs = {name: size + 1000 * (name not in in_onnx) for name, size in sizes.items() if size is not None}
+    names, bound = solve(matrix, costs)
+    needs_large = {kernel: ids for kernel, ids in matrix.items() if ids and set(ids) <= large.keys()}
+    # Rather of images, which most kernels take.
+    in_a_loop = {name: size + 1000 * (cases[name].X.ndim != 4) for name, size in large.items() if size is not None}
+    large_names = solve(needs_large, in_a_loop)[0] if in_a_loop and needs_large else []
+    lost = [kernel for kernel, ids in matrix.items() if set(ids) - large.keys() and not set(ids) & set(names)]
+    print(f"{spec}: {len(names)} vectors, no fewer than {bound:g}; {len(large_names)} large; not held: {lost}")
+    earlier = kits().get(spec)
+    number = int(earlier.name.rpartition("-")[2]) + 1 if earlier else 1
+
+    assert not lost
+
+    def vectors(chosen, kernels):
+        return {
+            name: KitVector(cases[name].sha256, tuple(sorted(kernel for kernel in kernels if name in matrix[kernel])))
+            for name in chosen
+        }
+
+    kit = Kit(
+        name=f"{spec}-{number}", document=spec, sha256="", bound=round(bound), solver=f"HiGHS, by scipy {scipy.__version__}",
+        mistakes={str(kernel): kernel.sentence for kernel in kernels_of(spec)}, vectors=vectors(names, matrix), large=vectors(large_names, needs_large), not_in_onnx=(),
+        missed=tuple(sorted(kernel for kernel, ids in matrix.items() if not {*names, *large_names}.intersection(ids))),
+    )  # fmt: skip
+    kit = replace(kit, not_in_onnx=tuple(sorted(not_caught_in_onnx(kit))))
+    digest = hashlib.sha256(made(kit).manifest()).hexdigest()
+    return replace(kit, sha256=digest)
+
+
+def made(kit: Kit) -> Export:
+    cases = cases_of(kit.document)
+    return unfrozen_kit(kit, [cases[name] for name in kit.vectors], [cases[name] for name in kit.large])
+
+
+def not_caught_in_onnx(kit: Kit) -> list[str]:
+    """The kernels that the vectors of a kit catch, but not the models with one answer that ONNX's form has of them."""
+    cases = cases_of(kit.document)
+    tests = export_onnx_testdata([cases[name] for name in kit.vectors], MOST_CELLS).cases
+    variants = {name: set(about["tests"]) for name, about in tests.items()}
+    caught = {kernel for each in kit.vectors.values() for kernel in each.catches}
+    return [
+        name
+        for name in caught
+        if kernel_named(name).module == DEATHS or not catching(kernel_named(name), variants, variants)
+    ]
+
+
+if __name__ == "__main__":
+    spec, file = sys.argv[1], Path(sys.argv[2])
+    if not file.exists():
+        file.write_text(json.dumps(measured(spec)))
+    kit = chosen_kit(spec, json.loads(file.read_text()))
+    path = Path(kit_module.__file__).parent / f"kits/{kit.document}.json"
+    path.write_bytes(
+        msgspec.json.format(msgspec.json.encode(kit), indent=0).replace(b"\n", b" ").replace(b"}, ", b"},\n") + b"\n"
+    )
