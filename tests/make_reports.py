@@ -27,8 +27,8 @@ from tests.conftest import CASES, ROOT
 TABLE = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text())
 NAMES = (*TABLE["runs"], *(f"{name}-history" for name in TABLE["histories"]), "pages")
 DEFECTS = ROOT / "reports/defects"
-TEN = TABLE["issues"]["defects"]
-"""Ten of the live defects that are wrong on ordinary values, and the releases that show them."""
+WITH_ISSUES = TABLE["issues"]["defects"]
+"""The defects that have the text of an issue, and the releases that show them."""
 _ABOUT = (
     "Defects of released runtimes by cause; each was reviewed, and its mechanism is said as far as it is known: `maxpool-check "
     "explain ID` shows it, `maxpool-check repro ID -t TARGET -o DIR` writes a reproduction. Live: the newest version that was "
@@ -49,7 +49,7 @@ def index():
         rows.append([Span(runtime, code=True), tested[-1] if tested else "-", *counts])
         table = []
         for each in own:
-            name = Span(each.id, href=f"{each.id}.md" if each.id in TEN else "")
+            name = Span(each.id, href=f"{each.id}.md" if each.id in WITH_ISSUES else "")
             issue = each.upstream.issue if each.upstream else None
             upstream = [Span(issue, href=issue), f" {each.upstream.state}"] if issue else ""
             span = [versions.since(each) or "-", versions.until(each) or ""]
@@ -96,7 +96,7 @@ def make(names, tool, jobs):
             compressed = lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
             path.with_name(f"{path.name}.xz").write_bytes(compressed)
             path.unlink()
-    for defect, release in () if names else TEN.items():
+    for defect, release in () if names else WITH_ISSUES.items():
         also = [word for other in TABLE["issues"]["also"] if other != release for word in ("--also", other)]
         with tempfile.TemporaryDirectory() as folder:
             words = [tool, "repro", defect, "-t", release, "-o", f"{folder}/repro", *also]

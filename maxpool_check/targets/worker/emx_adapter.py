@@ -6,6 +6,7 @@ from importlib import metadata
 from typing import Any
 
 import onnx
+import onnx.parser
 from emx_onnx_cgen.compiler import Compiler as Generator
 from emx_onnx_cgen.errors import CompilerError, UnsupportedOpError
 
@@ -13,9 +14,11 @@ from .adapter import Adapter
 from .generated_c import Compiler, RefusedSource, call
 from .messages import NUMPY_DTYPES, refusal, returned, unable
 
+_SMALLEST = '<ir_version: 8, opset_import: ["": 13]> smallest (float[1] X) => (float[1] Y) { Y = Identity(X) }'
+
 
 class Runtime(Adapter):
-    """One release; its generator is made once, since it parses all of its templates for the first model."""
+    """One release; its generator is made once: for the first model it parses all of its templates, which takes seconds."""
 
     title = distribution = "emx-onnx-cgen"
     version = metadata.version("emx-onnx-cgen")
@@ -26,6 +29,7 @@ class Runtime(Adapter):
         super().__init__(options)
         self.compiler, self.generator = Compiler(), Generator()
         self.session_options = {**self.compiler.settings, "onnx": onnx.__version__}
+        self.generator.compile(onnx.parser.parse_model(_SMALLEST))
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Generate, compile and run one model."""
