@@ -65,11 +65,11 @@ def maxpool_model(
         behind = graph.node.add(op_type=activation.function.value, input=inputs, output=["Y"])
         if activation.function is Function.LEAKY_RELU:
             add_attributes(behind, {"alpha": float(activation.values[0])})
-    _set_value(graph.input.add(), "X", dtype, shape)
+    _value("X", dtype, shape, graph.input.add())
     # The sizes of the outputs are symbolic: the runtime infers them.
     symbols, dtypes = [f"D{axis}" for axis in range(len(shape))], {"Y": dtype, "Indices": "int64"}
     for name in outputs:
-        _set_value(graph.output.add(), name, dtypes[name], symbols)
+        _value(name, dtypes[name], symbols, graph.output.add())
     return bytes(model.SerializeToString())
 
 
@@ -220,20 +220,16 @@ def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoP
     return _value(name, dtype, [f"{sizes or name}_{axis}" for axis in range(rank)])
 
 
-def _value(name: str, dtype: str, shape: Sequence[int | str]) -> ValueInfoProto:
-    value = ValueInfoProto()
-    _set_value(value, name, dtype, shape)
-    return value
-
-
-def _set_value(value: ValueInfoProto, name: str, dtype: str, shape: Sequence[int | str]) -> None:
+def _value(
+    name: str, dtype: str, shape: Sequence[int | str], value: ValueInfoProto | None = None
+) -> ValueInfoProto:  # fmt: skip
+    """A tensor, which is written into ``value`` if there is one."""
+    value = ValueInfoProto() if value is None else value
     value.name, tensor = name, value.type.tensor_type
     tensor.elem_type = TensorProto.BOOL if dtype == "bool" else helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
     # A shape of no axes is one, too.
     tensor.shape.SetInParent()
     for size in shape:
         axis = tensor.shape.dim.add()
-        if isinstance(size, str):
-            axis.dim_param = size
-        else:
-            axis.dim_value = size
+        setattr(axis, "dim_param" if isinstance(size, str) else "dim_value", size)
+    return value

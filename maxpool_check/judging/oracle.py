@@ -86,12 +86,6 @@ class Oracle:
         return bool(self.pooled.undefined.any())
 
     @cached_property
-    def may_tie(self) -> bool:
-        """Whether X has two cells that are equal, which most tensors have not."""
-        ordered = np.sort(self.core, None)
-        return bool((ordered[1:] == ordered[:-1]).any())
-
-    @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
         return self.holds(self.core != self.core)
