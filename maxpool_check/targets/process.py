@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ START_SECONDS = 120.0
 _STDERR_KEPT = 2**16
 
 _CHUNK = 2**18
-"""How many bytes are read or written at once. A worker that writes more than is read waits."""
+"""How many bytes are read at once. A worker that writes more than is read waits."""
 
 _POLL_SECONDS = 0.2
 """How often to check that a process still exists: its pipes may be held open by a child."""
@@ -74,7 +75,7 @@ class Worker:
             os.set_blocking(pipe, False)
             self._poll.register(pipe, event)
         self._open = {self._stdin, self._stdout, self._stderr}
-        self._unwritten, self._unread, self._said = bytearray(), bytearray(), bytearray()
+        self._unwritten, self._unread, self._said = deque[memoryview](), bytearray(), bytearray()
         self._ended = self._polls_stdin = False
         self.executed, self.arrived = 0, 0.0
         """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
@@ -135,7 +136,7 @@ class Worker:
         """Send a request, which is written by :meth:`flush`, and as its pipe takes it while :meth:`next_line` waits."""
         self._heard("in", line)
         if self._stdin in self._open:
-            self._unwritten += line
+            self._unwritten.append(memoryview(line))
 
     def flush(self) -> None:
         """Write as much as the pipe takes now."""
@@ -222,7 +223,10 @@ class Worker:
     def _write_pending(self) -> None:
         try:
             while self._unwritten:
-                del self._unwritten[: os.write(self._stdin, self._unwritten[:_CHUNK])]
+                written = os.write(self._stdin, self._unwritten[0])
+                self._unwritten[0] = self._unwritten[0][written:]
+                if not self._unwritten[0]:
+                    self._unwritten.popleft()
         except BlockingIOError:
             pass
         except OSError:
