@@ -23,7 +23,6 @@ from maxpool_check.results.record import ExitCode, Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
@@ -68,14 +67,6 @@ def plan_of(
         corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
         versions=versions, explains=explains and is_other, command=command_line(), **others,
     )  # fmt: skip
-
-
-def started(targets: Sequence[TargetName], variants: Collection[Variant]) -> LocalExecutor:
-    """An executor whose targets are being started, and end with the command."""
-    config = ExecutionConfig(tuple(targets), options.setting("timeout"), options.memory_in_bytes(), frozenset(variants))
-    executor = LocalExecutor(config)
-    click.get_current_context().call_on_close(executor.close)
-    return executor
 
 
 @contextlib.contextmanager

@@ -80,7 +80,7 @@ def command(
                 own = {str(name): recorders.enter_context(Recorder(None)) for name in names.values()}
                 why = ""
                 try:
-                    run(plan, TargetRecorders(own).write)
+                    run(plan, TargetRecorders({name: each.write for name, each in own.items()}).write)
                 except PoolLost as lost:
                     # The next releases may need less memory.
                     why = " ".join(str(lost).split())

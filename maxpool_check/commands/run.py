@@ -72,10 +72,6 @@ def command(
     shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
-    executor = None
-    if jobs == 1 and scheduler is None and transcript is None:
-        # The workers start while the cases are read.
-        executor = executing.started(targets, variants)
     corpus = executing.read_valid(files)
     defects, known_files = executing.read_known(known, corpus.known_files, files.lock)
     shown.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
@@ -92,7 +88,7 @@ def command(
                 json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
 
         with executing.recorded(
-            lambda write, progress: run(plan, write, progress, executor), shown, len(cases), interrupted
+            lambda write, progress: run(plan, write, progress), shown, len(cases), interrupted
         ) as record:
             return _publish(record, shown, verbose)
 

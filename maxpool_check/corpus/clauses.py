@@ -1,6 +1,6 @@
 """Which clauses a case is about: those that its file names, which must exist, or those that follow from its bins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
@@ -28,12 +28,8 @@ def matching(document: str, found: Bins) -> tuple[str, ...]:
     return tuple(
         clause.id
         for clause in clauses_of(document)
-        if any(_matches(wanted, found) for wanted in clause.bins)
+        if any(all(found.get(factor) in names for factor, names in wanted.items()) for wanted in clause.bins)
     )  # fmt: skip
-
-
-def _matches(wanted: Mapping[str, tuple[str, ...]], found: Bins) -> bool:
-    return all(found.get(factor) in names for factor, names in wanted.items())
 
 
 def names_in(covers: Sequence[str]) -> tuple[str, ...]:

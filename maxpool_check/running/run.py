@@ -3,10 +3,9 @@
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
-from typing import Protocol
 
 import msgspec
 
@@ -47,8 +46,14 @@ def run(
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
+        settings = RunSettings(
+            variants=tuple(variant.name for variant in sorted(plan.variants)),
+            strict=plan.strict,
+            whole=plan.corpus.whole,
+            catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.explains else None,
+        )
         inputs = plan.cases, running.descriptions, plan.known_files, plan.command, plan.corpus
-        head = header(*inputs, references=plan.references, settings=_settings(plan))
+        head = header(*inputs, references=plan.references, settings=settings)
         write(head)
         results = running.results(plan.cases)
         write_results(plan, head, results, lambda: running.given_up, write, running.errors, progress)
@@ -67,7 +72,8 @@ def write_results(
 
     ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name.
     """
-    decisions = Decisions(plan, head.targets, day_of(head))
+    today = datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
+    decisions = Decisions(plan, head.targets, today)
     summary, ended_early, errors = RunSummary(), False, [*errors]
     observations: dict[str, Observations] = defaultdict(Observations)
     missing: dict[str, dict[str, None]] = defaultdict(dict)
@@ -110,33 +116,11 @@ def write_results(
     )
 
 
-def _settings(plan: RunPlan) -> RunSettings:
-    """What a record says of the settings of a run. The catalogue is that of the tool."""
-    return RunSettings(
-        variants=tuple(variant.name for variant in sorted(plan.variants)),
-        strict=plan.strict,
-        whole=plan.corpus.whole,
-        catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.explains else None,
-    )
-
-
-def day_of(head: RunHeader) -> date:
-    """The day on which a run began, in UTC. Raises ``ValueError``."""
-    return datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
-
-
-class LineWriter(Protocol):
-    """What lines of a record are written to."""
-
-    def write(self, line: Line) -> None:
-        """Add one line."""
-
-
 class TargetRecorders:
     """Writes the lines of a run to one record for each target, as if each target had a run of its own."""
 
-    def __init__(self, recorders: Mapping[str, LineWriter]) -> None:
-        """``recorders`` are those of all targets, by name."""
+    def __init__(self, recorders: Mapping[str, Callable[[Line], None]]) -> None:
+        """``recorders`` are those of all targets, by name: each adds a line."""
         self._recorders = recorders
         self._outputs: dict[str, StoredOutput] = {}
         self._written = {name: set[str]() for name in recorders}
@@ -147,18 +131,18 @@ class TargetRecorders:
             self._outputs[line.sha256] = line
             return
         if isinstance(line, Execution):
-            recorder, written = self._recorders[line.target], self._written[line.target]
+            record, written = self._recorders[line.target], self._written[line.target]
             for sha256 in (self._outputs.keys() & line.digests.values()) - written:
-                recorder.write(self._outputs[sha256])
+                record(self._outputs[sha256])
                 written.add(sha256)
-            recorder.write(line)
+            record(line)
             return
-        for name, recorder in self._recorders.items():
-            recorder.write(self._header(line, name) if isinstance(line, RunHeader) else self._footer(line, name))
-
-    def _header(self, header: RunHeader, name: str) -> RunHeader:
-        targets = tuple(target for target in header.targets if target.name == name)
-        return msgspec.structs.replace(header, targets=targets)
+        for name, record in self._recorders.items():
+            if isinstance(line, RunHeader):
+                targets = tuple(target for target in line.targets if target.name == name)
+                record(msgspec.structs.replace(line, targets=targets))
+            else:
+                record(self._footer(line, name))
 
     def _footer(self, footer: RunFooter, name: str) -> RunFooter:
         """The footer of a target; errors that name no target concern all. The exit code is that of the run."""

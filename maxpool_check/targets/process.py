@@ -138,11 +138,6 @@ class Worker:
         if self._stdin in self._open:
             self._unwritten.append(memoryview(line))
 
-    def flush(self) -> None:
-        """Write as much as the pipe takes now."""
-        if self._unwritten:
-            self._write_pending()
-
     def read(self, number: int, seconds: float, request: Request | None = None) -> Outcome:
         """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
 
@@ -208,7 +203,7 @@ class Worker:
             self._poll.modify(self._stdin, select.POLLOUT if self._polls_stdin else 0)
         for pipe, event in self._poll.poll(seconds * 1000):
             if pipe == self._stdin:
-                self._write_pending()
+                self.flush()
                 if event & (select.POLLERR | select.POLLHUP):
                     # What the worker has written can still be read; its death is noticed after that.
                     self._close(self._stdin)
@@ -220,7 +215,8 @@ class Worker:
                     self._said += content
                     del self._said[_STDERR_KEPT:-_STDERR_KEPT]
 
-    def _write_pending(self) -> None:
+    def flush(self) -> None:
+        """Write as much as the pipe takes now."""
         try:
             while self._unwritten:
                 written = os.write(self._stdin, self._unwritten[0])

@@ -52,8 +52,8 @@ POOLS = (
 )
 """Shape, kernel, stride and pad, the same on each axis: of networks, a global one, with gaps, and in one dimension."""
 
-BASE, HEAD = "onnxruntime==1.31.1", "onnxruntime==1.32.0"
-"""The releases that a gate compares, the environments of both made before."""
+BASE, HEAD, RESNET = "onnxruntime==1.31.1", "onnxruntime==1.32.0", light("resnet50")
+"""The releases that a gate compares, the environments of both made before; and a model."""
 
 SESSION = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
 HELP = "from maxpool_check.commands.main import main; main(['--help'])"
@@ -195,8 +195,7 @@ def of_commands(size, folder):
     gate = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
     pairs = paired(lambda: tool(*gate), lambda: tool("run", corpus, "-q", "-t", HEAD), few)
     yield row(f"`gate` from {BASE} to {HEAD} / `run` of one of them", pairs, 2)
-    path = light("resnet50")
-    pairs = paired(lambda: tool("model", path, "-q"), lambda: python("-c", SESSION, path), few)
+    pairs = paired(lambda: tool("model", RESNET, "-q"), lambda: python("-c", SESSION, RESNET), few)
     yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", pairs, 3, "s")
     pairs = paired(lambda: python("-c", HELP), lambda: python("-c", CLICK), 5 * size.repetitions)
     yield row("`maxpool-check --help` / a click command without options", pairs, 1.3)

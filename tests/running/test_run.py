@@ -277,7 +277,7 @@ def test_each_target_of_a_run_has_the_record_of_a_run_of_its_own(small):
     targets = [*kernels, *programs, "onnxruntime"]
     with contextlib.ExitStack() as stack:
         recorders = {target: stack.enter_context(Recorder(None)) for target in targets}
-        record(small, *targets, sink=TargetRecorders(recorders).write)
+        record(small, *targets, sink=TargetRecorders({name: each.write for name, each in recorders.items()}).write)
         for target, recorder in recorders.items():
             alone, own = record(small, target), recorder.record
             assert untimed(own.executions) == untimed(alone.executions)

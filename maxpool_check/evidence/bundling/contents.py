@@ -159,20 +159,13 @@ def report_of(record: Record) -> RunReport:
     return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
 
 
-class _Lines(list[Line]):
-    """The lines of a record in memory."""
-
-    def write(self, line: Line) -> None:
-        self.append(line)
-
-
 def target_results(records: Mapping[str, Record]) -> list[TargetResults]:
     """The results of every target, in the order of the records, which are given by their members."""
     names = iter(member_names([target.name for record in records.values() for target in record.header.targets]))
     results = []
     for member, record in records.items():
-        lines = {target.name: _Lines() for target in record.header.targets}
-        recorders = TargetRecorders(lines)
+        lines = {target.name: list[Line]() for target in record.header.targets}
+        recorders = TargetRecorders({name: each.append for name, each in lines.items()})
         for line in (record.header, *record.outputs.values(), *record.executions, record.footer):
             if line is not None:
                 recorders.write(line)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from functools import lru_cache
 from typing import Any, Iterable
 
 import numpy as np
@@ -84,11 +83,6 @@ def digest(tensors: dict[str, Any]) -> str:
     return sha.hexdigest()
 
 
-@lru_cache(None)
-def _name_of(dtype: Any) -> str:
-    return str(dtype.name)
-
-
 def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
     """The dtype and the shape of a tensor, and its bytes; None if it is no tensor of numbers."""
     if isinstance(value, BFloat16):
@@ -99,7 +93,7 @@ def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
     # Of an array that is not a tensor, only the type and shape are sent.
     is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
     content = array.astype(dtype.newbyteorder("<"), copy=False).tobytes() if is_tensor else None
-    return {"dtype": _name_of(dtype), "shape": list(array.shape)}, content
+    return {"dtype": dtype.name, "shape": list(array.shape)}, content
 
 
 def decode(tensor: dict[str, Any]) -> Any:
