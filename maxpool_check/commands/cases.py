@@ -334,7 +334,6 @@ def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: 
     \b
     Examples:
       maxpool-check cases export kit -o kit
-      maxpool-check cases export json cases/ -o vectors
       maxpool-check cases export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
     """
     from maxpool_check.commands.case_files import CaseFiles

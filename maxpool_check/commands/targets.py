@@ -206,8 +206,9 @@ def example(language: str) -> int:
     """Print a complete kernel behind the protocol in C or Python, to begin with.
 
     \b
-    Example:
+    Examples:
       maxpool-check targets example c > maxpool.c
+      maxpool-check targets example python > maxpool.py
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
     return 0

@@ -5,7 +5,7 @@ import platform
 import threading
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -73,6 +73,9 @@ class TargetResult:
     lost: str | None = None
     outputs: Mapping[str, StoredOutput | None] = field(default_factory=dict)
 
+
+_STOP_SECONDS = 5
+"""The time limit for targets that are still starting to notice that they are ended."""
 
 CaseResults = Mapping[str, TargetResult]
 """The results of a case by the name of the target."""
@@ -190,6 +193,8 @@ class LocalExecutor:
     def close(self) -> None:
         """End all targets. From the thread that runs the cases."""
         self.end()
+        # A process that is forked later must not inherit what a thread has locked.
+        wait(self._starting, _STOP_SECONDS)
         for future in self._starting:
             if future.done() and future.exception() is None:
                 future.result()[0].close()

@@ -9,7 +9,6 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
@@ -77,6 +76,7 @@ class Worker:
         self._open = {self._stdin, self._stdout, self._stderr}
         self._unwritten, self._unread, self._said = deque[memoryview](), bytearray(), bytearray()
         self._ended = self._polls_stdin = False
+        self._description: dict[str, Any] | None = None
         self.executed, self.arrived = 0, 0.0
         """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
         self.seconds: Any = None
@@ -98,9 +98,15 @@ class Worker:
         """Whether it can execute another request."""
         return not self._ended and self._process.poll() is None
 
-    @cached_property
+    @property
     def description(self) -> dict[str, Any]:
         """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
+        # A cached property of Python 3.11 has one lock for all workers, which would start one after another.
+        if self._description is None:
+            self._description = self._first_line()
+        return self._description
+
+    def _first_line(self) -> dict[str, Any]:
         line = b""
         try:
             line = self.next_line(self._start_seconds)

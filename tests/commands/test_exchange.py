@@ -87,7 +87,7 @@ def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil
         ("export json corpus -o mine", "mine is not empty and is no export of maxpool-check; name a new folder"),
         ("export json corpus -o file/out", "cannot write to file/out: Not a directory"),
         ("export json corpus -o out -k nothing", "nothing"),
-        ("export json corpus -o out --largest 1 -k ordinary", "nothing was exported"),
+        ("export json corpus:edge/large-indices -o out", "nothing was exported"),
         ("export onnx-testdata corpus -o out -k stride-0", "nothing was exported"),
         ("import onnx-backend . -o out", "takes no SRC"),
         ("import testgenonnx -o out", "needs SRC"),
@@ -109,10 +109,10 @@ def test_usage(cli, small, tmp_path, arguments, message):
 
 
 def test_too_large_cases_are_left_out_by_name(cli, small, tmp_path):
-    done = cli("cases", "export", "json", small, "-o", tmp_path / "out", "--largest", "10")
-    done.check(0, "5 of 6 cases", err="left out, a tensor of more than 10 cells (--largest): 1")
-    (left_out,) = json.loads((tmp_path / "out/manifest.json").read_text())["left_out"]
-    assert left_out["case"] == "small:ordinary"
+    done = cli("cases", "export", "json", small, "corpus:edge/large-indices", "-o", tmp_path / "out")
+    done.check(0, "6 of 9 cases", err="left out, a tensor of more than 131072 cells: 3 cases")
+    left_out = json.loads((tmp_path / "out/manifest.json").read_text())["left_out"]
+    assert {each["case"].partition(":")[0] for each in left_out} == {"edge/large-indices"}
 
 
 def test_a_hostile_title_is_inert_in_the_files(cli, tmp_path):
