@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
-from maxpool_check.corpus.clauses import check_covers, covering, names_in
+from maxpool_check.corpus.clauses import BY_BINS, check_covers, names_in, with_clauses
 from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
@@ -91,7 +91,7 @@ class _Reader:
         for fields in expanded:
             case = self._case(number, fields)
             if case is not None:
-                cases.append(case)
+                cases.append(with_clauses(case) if fields.get("covers") == BY_BINS else case)
         self._document.forget("cases", number)
         return cases
 
@@ -158,7 +158,7 @@ class _Reader:
                 raise at_node(error, case, usable.get("graph")) from error
             if not context.is_alone and "expect" in usable:
                 case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
-        return covering(case, usable.get("covers", ())) if len(self.problems) == before else None
+        return case if len(self.problems) == before else None
 
     def _check_id(self, number: int, name: str | None) -> None:
         if name is None:

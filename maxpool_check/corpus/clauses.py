@@ -37,11 +37,6 @@ def names_in(covers: Sequence[str]) -> tuple[str, ...]:
     return () if covers == BY_BINS else tuple(covers)
 
 
-def covering(case: Case, covers: Sequence[str]) -> Case:
-    """The case, with the clauses that follow from its bins if its file asks for them."""
-    return replace(case, covers=clauses_by_rule(case)) if covers == BY_BINS else case
-
-
 def with_clauses(case: Case) -> Case:
     """The case, about what follows from its bins if it names no clause."""
     return case if case.covers else replace(case, covers=clauses_by_rule(case))
