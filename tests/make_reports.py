@@ -27,6 +27,8 @@ from tests.conftest import CASES, ROOT
 TABLE = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text())
 NAMES = (*TABLE["runs"], *(f"{name}-history" for name in TABLE["histories"]), "pages")
 DEFECTS = ROOT / "reports/defects"
+XZ = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
+"""For text."""
 WITH_ISSUES = TABLE["issues"]["defects"]
 """The defects that have the text of an issue, and the releases that show them."""
 _ABOUT = (
@@ -93,7 +95,7 @@ def make(names, tool, jobs):
             click.echo(f"{name}: exit code {done.returncode}")
         if (path := ROOT / file).exists():
             # A record that is written line by line compresses less well than the whole.
-            compressed = lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
+            compressed = lzma.compress(path.read_bytes(), filters=[XZ])
             path.with_name(f"{path.name}.xz").write_bytes(compressed)
             path.unlink()
     for defect, release in () if names else WITH_ISSUES.items():
