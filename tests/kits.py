@@ -17,15 +17,13 @@ from msgspec.structs import replace
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, kernel_named, wrong_kernels
-from maxpool_check.evidence.kills import LoadedKernel, faulty_variants
-from maxpool_check.exporting import kit as kit_module
-from maxpool_check.exporting.export import Export, too_large
+from maxpool_check.exporting.export import too_large
 from maxpool_check.exporting.kit import MOST_CELLS, Kit, KitVector, kits, unfrozen_kit
 from maxpool_check.exporting.kit_in_c import c_files
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
 from maxpool_check.exporting.vectors import vector
-from tests.conftest import CASES, shipped
-from tests.mutants.in_process import is_excused, tasks
+from tests.conftest import CASES, ROOT, shipped
+from tests.mutants.in_process import faults, is_excused, tasks
 from tests.mutants.test_kill_matrix import measure
 
 Matrix = Mapping[str, list[str]]
@@ -42,15 +40,10 @@ def kernels_of(spec):
 
 def catching(kernel: WrongKernel, ids, variants=None) -> list[str]:
     """Which of some cases catch a kernel, in any variant, or in those that ``variants`` has of a case."""
-    function, known = LoadedKernel(kernel), {task.case.id: task for task in tasks(kernel.specs)}
-
-    def is_caught(name):
-        for variant in faulty_variants(function, known[name]):
-            if (variants is None or variant in variants.get(name, ())) and not is_excused(kernel, (name, variant)):
-                return True
-        return False
-
-    return [name for name in ids if name in known and is_caught(name)]
+    found = faults(kernel, [task for task in tasks(kernel.specs) if task.case.id in ids])
+    counted = [(name, each) for name, each in found if variants is None or each in variants[name]]
+    caught = {name for name, variant in counted if not is_excused(kernel, (name, variant))}
+    return [name for name in ids if name in caught]
 
 
 def measured(spec) -> Matrix:
@@ -58,13 +51,11 @@ def measured(spec) -> Matrix:
     cases = cases_of(spec)
     large = [name for name, case in cases.items() if too_large(case, MOST_CELLS)]
     small = [name for name in cases if name not in large]
-    kernels = {kernel: kernel.module == DEATHS for kernel in kernels_of(spec)}
-    deadly = measure([kernel for kernel, is_deadly in kernels.items() if is_deadly], path=CASES / "refusals")
+    kernels = kernels_of(spec)
+    deadly = measure([kernel for kernel in kernels if kernel.module == DEATHS], path=CASES / "refusals")
     matrix = {str(kernel): [name for name in ids if name in cases] for kernel, ids in deadly.items()}
-    for kernel, is_deadly in kernels.items():
-        if not is_deadly:
-            matrix[str(kernel)] = catching(kernel, small) or catching(kernel, large)
-    return matrix
+    others = [kernel for kernel in kernels if kernel.module != DEATHS]
+    return matrix | {str(kernel): catching(kernel, small) or catching(kernel, large) for kernel in others}
 
 
 def size_in_c(case, is_large) -> int | None:
@@ -77,10 +68,7 @@ def size_in_c(case, is_large) -> int | None:
 
 
 def solve(matrix: Matrix, costs: Mapping[str, float]) -> tuple[list[str], float]:
-    """The fewest cases, of those with a cost, that catch every kernel which any of them catches, and how few are possible.
-
-    Of several such choices it is the cheapest.
-    """
+    """The fewest cases that catch every kernel which any of them catches, the cheapest of them; and how few are possible."""
     names = list(costs)
     rows = {tuple(name in killing for name in names) for killing in map(set, matrix.values())}
     caught = LinearConstraint(np.array(sorted(row for row in rows if any(row)), float), lb=1)
@@ -108,7 +96,6 @@ def chosen_kit(spec, matrix: Matrix) -> Kit:
     print(f"{spec}: {len(names)} vectors, no fewer than {bound:g}; {len(large_names)} large; not held: {lost}")
     earlier = kits().get(spec)
     number = int(earlier.name.rpartition("-")[2]) + 1 if earlier else 1
-
     assert not lost
 
     def vectors(chosen, kernels):
@@ -119,30 +106,22 @@ def chosen_kit(spec, matrix: Matrix) -> Kit:
 
     kit = Kit(
         name=f"{spec}-{number}", document=spec, sha256="", bound=round(bound), solver=f"HiGHS, by scipy {scipy.__version__}",
-        mistakes={str(kernel): kernel.sentence for kernel in kernels_of(spec)}, vectors=vectors(names, matrix), large=vectors(large_names, needs_large), not_in_onnx=(),
+        mistakes={str(kernel): kernel.sentence for kernel in kernels_of(spec)}, vectors=vectors(names, matrix),
+        large=vectors(large_names, needs_large), not_in_onnx=(),
         missed=tuple(sorted(kernel for kernel, ids in matrix.items() if not {*names, *large_names}.intersection(ids))),
     )  # fmt: skip
     kit = replace(kit, not_in_onnx=tuple(sorted(not_caught_in_onnx(kit))))
-    digest = hashlib.sha256(made(kit).manifest()).hexdigest()
-    return replace(kit, sha256=digest)
-
-
-def made(kit: Kit) -> Export:
-    cases = cases_of(kit.document)
-    return unfrozen_kit(kit, [cases[name] for name in kit.vectors], [cases[name] for name in kit.large])
+    made = unfrozen_kit(kit, [cases[name] for name in kit.vectors], [cases[name] for name in kit.large])
+    return replace(kit, sha256=hashlib.sha256(made.manifest()).hexdigest())
 
 
 def not_caught_in_onnx(kit: Kit) -> list[str]:
     """The kernels that the vectors of a kit catch, but not the models with one answer that ONNX's form has of them."""
     cases = cases_of(kit.document)
     tests = export_onnx_testdata([cases[name] for name in kit.vectors], MOST_CELLS).cases
-    variants = {name: set(about["tests"]) for name, about in tests.items()}
-    caught = {kernel for each in kit.vectors.values() for kernel in each.catches}
-    return [
-        name
-        for name in caught
-        if kernel_named(name).module == DEATHS or not catching(kernel_named(name), variants, variants)
-    ]
+    variants = {name: about["tests"] for name, about in tests.items()}
+    kernels = [kernel_named(name) for name in {kernel for each in kit.vectors.values() for kernel in each.catches}]
+    return [str(each) for each in kernels if each.module == DEATHS or not catching(each, variants, variants)]
 
 
 if __name__ == "__main__":
@@ -150,7 +129,5 @@ if __name__ == "__main__":
     if not file.exists():
         file.write_text(json.dumps(measured(spec)))
     kit = chosen_kit(spec, json.loads(file.read_text()))
-    path = Path(kit_module.__file__).parent / f"kits/{kit.document}.json"
-    path.write_bytes(
-        msgspec.json.format(msgspec.json.encode(kit), indent=0).replace(b"\n", b" ").replace(b"}, ", b"},\n") + b"\n"
-    )
+    text = msgspec.json.format(msgspec.json.encode(kit), indent=0).replace(b"\n", b" ").replace(b"}, ", b"},\n")
+    (ROOT / f"maxpool_check/exporting/kits/{kit.document}.json").write_bytes(text + b"\n")

@@ -14,9 +14,6 @@ from tests.kits import catching, not_caught_in_onnx
 from tests.pages import blocks
 
 KITS = kits()
-LARGEST = 200_000
-"""The most bytes that a form may have."""
-
 COMPILERS = [
     ["gcc", "-std=c99"],
     ["g++", "-std=c++17", "-xc++"],
@@ -69,7 +66,7 @@ def test_a_kit_has_the_bytes_that_were_frozen_and_each_form_is_small(exported):
     for file in manifest["files"]:
         form = "onnx" if file.startswith("onnx/") else "cases" if file.endswith((".yaml", ".npy")) else file
         sizes[form] = sizes.get(form, 0) + (folder / file).stat().st_size
-    assert max(sizes.values()) <= LARGEST
+    assert max(sizes.values()) <= 200_000
     assert kit.bound == len(kit.vectors) == manifest["proof"]["vectors"]
     # Without any one of them a wrong kernel is lost.
     assert all(manifest["proof"]["caught_alone"].values())
