@@ -169,11 +169,9 @@ def test_a_defect_says_what_a_maintainer_needs():
         assert defect.example or defect.severity not in worst or not versions.is_live(defect), defect.id
 
 
-def test_some_live_defects_of_ordinary_values_have_the_text_of_an_issue_with_its_script():
-    versions = read_versions(CASES)
-    worst = {
-        each.id: each for each in defects() if each.severity is Severity.WRONG_ON_FINITE and versions.is_live(each)
-    }
+def test_some_live_defects_of_values_have_the_text_of_an_issue_with_its_script():
+    versions, wrong = read_versions(CASES), (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL)
+    worst = {each.id: each for each in defects() if each.severity in wrong and versions.is_live(each)}
     pages = {path.stem: path.read_text() for path in make_reports.DEFECTS.glob("*.md") if path.stem != "README"}
     assert set(pages) == set(make_reports.WITH_ISSUES) <= set(worst)
     for name, text in pages.items():

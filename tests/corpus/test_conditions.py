@@ -62,6 +62,7 @@ FLAGS = {
     "no-window-of-stride": (case(k=6, strides=3), case(k=5, strides=3)),
     "no-channels": (case(1, 0, 5, 5), case(0, 1, 5, 5)),
     "rows-padded-or-stride-above-2": (case(pads=[0, 1, 0, 0]), case(pads=[1, 0, 0, 0], strides=[3, 2])),
+    "small-squares-with-row-stride-above-2": (case(k=3, strides=[1, 3]), case(k=3, strides=[3, 2])),
     "global": (case(k=5), case(k=[5, 4])),
     "several-cells": (case(k=[1, 2]), case(k=1)),
     "blocks-of-16-channels": (planes(32, 5), planes(15, 5)),
