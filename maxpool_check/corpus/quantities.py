@@ -171,8 +171,8 @@ _WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
 OF_AXES: Mapping[str, Callable[[Axis], Any]] = {
     **{field.name: operator.attrgetter(field.name) for field in fields(Axis)},
     "half-kernel": lambda axis: axis.kernel // 2,
-    "clipped": lambda axis: bool((axis.taps[1] < axis.kernel).any()),
-    "empty-window": lambda axis: bool((axis.taps[1] == 0).any()),
+    "clipped": lambda axis: bool((axis.taps()[1] < axis.kernel).any()),
+    "empty-window": lambda axis: bool((axis.taps()[1] == 0).any()),
     "axis-without-window": lambda axis: axis.exceeds_padded_input,
     "window-beginning-in-end-padding": lambda axis: (
         axis.output > 0

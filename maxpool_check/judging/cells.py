@@ -215,7 +215,7 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     ignored, as_neg_inf, propagates, _ = (interpretation.Y for interpretation in oracle.interpretations)
     first_cells = oracle.core
     for dimension, axis in enumerate(oracle.pooling.geometry, 2):
-        first_cells = first_cells.take(axis.taps[0], dimension)
+        first_cells = first_cells.take(axis.taps()[0], dimension)
     interpretations = (ignored, as_neg_inf, propagates, np.where(np.isnan(first_cells), first_cells, ignored))
     return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty)
 

@@ -95,7 +95,7 @@ class Oracle:
         """For each window, whether some of its taps lie outside X (boolean, of the spatial shape of the output)."""
         reaches = np.zeros(self.pooling.output_sizes, bool)
         for dimension, axis in enumerate(self.pooling.geometry):
-            _, count = axis.taps
+            _, count = axis.taps()
             reaches |= (count < axis.kernel).reshape(-1, *[1] * (reaches.ndim - 1 - dimension))
         return reaches
 

@@ -21,9 +21,6 @@ from maxpool_check.reference.pooling import Pooled, Pooling
 PART = 2**19
 """About so many bytes of X, or of Indices, are computed at a time; no result depends on it."""
 
-_FEW_TAPS = 2**13
-"""Of so few taps in all, calls of numpy take longer than what is computed."""
-
 _PROPAGATING = frozenset({Nan.PROPAGATES, Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST})
 
 _Wins = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -132,34 +129,16 @@ def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> tuple[np.ndar
         wins = _wins_or_is_nan
     elif not last and all(map(_is_whole, geometry)):
         return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape), empty
-    elif keys.size * math.prod(axis.kernel for axis in geometry) <= _FEW_TAPS:
-        cells, empty = _gathered(keys, geometry, last=last)
-        return (cells + origins).reshape(shape), empty
     # Positions in the plane: they are the same in all planes, and the smallest integers are the fastest.
     cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1))
     outer, inner = plane, 1
     for number, axis in reversed(list(enumerate(geometry, start=1))):
         outer //= axis.size
-        of_axis, (first, count) = (-1, outer, axis.size, inner), axis.taps
+        of_axis, (first, count) = (-1, outer, axis.size, inner), axis.taps()
         empty |= (count == 0).reshape(-1, *[1] * (len(geometry) - number))
         keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, first, count, wins)
         inner *= axis.output
     return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape), empty
-
-
-def _gathered(keys: np.ndarray, geometry: Geometry, *, last: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The position in its plane of what each window of each plane chooses, of all its taps at once; and which are empty."""
-    taps, empty = np.zeros((1, 1), np.int64), np.zeros((), bool)
-    for axis in geometry:
-        first, count = axis.taps
-        # A missing tap repeats the last, which makes no difference.
-        steps = np.minimum(np.arange(axis.kernel), np.maximum(count - 1, 0)[:, None])
-        of_axis = first[:, None] + steps * axis.dilation
-        taps = (taps[:, None, :, None] * axis.size + of_axis[:, None, :]).reshape(len(taps) * axis.output, -1)
-        empty = empty[..., None] | (count == 0)
-    candidates = keys.take(taps, 1)
-    chosen = taps.shape[1] - 1 - candidates[:, :, ::-1].argmax(2) if last else candidates.argmax(2)
-    return taps[np.arange(len(taps)), chosen], empty
 
 
 def _reduced(

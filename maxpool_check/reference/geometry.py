@@ -7,7 +7,6 @@ beginning and the end, ``K = (k - 1) * d + 1`` the effective kernel. Everything 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 
@@ -70,7 +69,6 @@ class Axis:
         before = min(self.kernel, max(0, -(self.start(i) // self.dilation)))
         return before, self.kernel - before - len(self.window(i))
 
-    @cached_property
     def taps(self) -> tuple[np.ndarray, np.ndarray]:
         """The first position of each window inside the input (0 if there is none), and the number of its positions there.
 

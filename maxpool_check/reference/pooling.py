@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
 from maxpool_check.reference.dtypes import rounded
-from maxpool_check.reference.geometry import Geometry, Placement
+from maxpool_check.reference.geometry import Axis, Geometry, Placement
 from maxpool_check.reference.numbering import Layout, Numbering
 from maxpool_check.reference.policies import Policies
 
@@ -97,7 +98,12 @@ class Pooling:
     @property
     def has_empty_windows(self) -> bool:
         """Whether some window contains no cell of X."""
-        return any((axis.taps[1] == 0).any() for axis in self.geometry)
+        return any(_has_empty_window(axis) for axis in self.geometry)
+
+
+@lru_cache(4096)  # many geometries have few axes
+def _has_empty_window(axis: Axis) -> bool:
+    return bool((axis.taps()[1] == 0).any())
 
 
 @dataclass(frozen=True, eq=False)
