@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
-from functools import cached_property, lru_cache, partial, reduce
+from functools import lru_cache, partial, reduce
 
 import numpy as np
 
@@ -175,7 +175,6 @@ class _ToZero(Placement):
 class _FromTheBorder(Axis):
     """An axis on which a window that begins before X has its taps at 0, d, 2 * d ..."""
 
-    @cached_property
     def taps(self) -> tuple[np.ndarray, np.ndarray]:
         reach = rules.effective_kernel(self.kernel, self.dilation)
         starts = [self.start(i) for i in range(self.output)]
