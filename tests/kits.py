@@ -18,13 +18,16 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, kernel_named, wrong_kernels
 from maxpool_check.exporting.export import too_large
-from maxpool_check.exporting.kit import MOST_CELLS, Kit, KitVector, kits, unfrozen_kit
+from maxpool_check.exporting.kit import IMAGES, MOST_CELLS, Kit, KitVector, is_image, kits, unfrozen_kit
 from maxpool_check.exporting.kit_in_c import c_files
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
 from maxpool_check.exporting.vectors import vector
 from tests.conftest import CASES, ROOT, shipped
 from tests.mutants.in_process import faults, is_excused, tasks
 from tests.mutants.test_kill_matrix import measure
+
+SMALL = 10_000
+"""The most bytes of an image that is in a kit for the type of the image."""
 
 Matrix = Mapping[str, list[str]]
 """The cases that catch each wrong kernel: the small ones, or the large ones if no small one does."""
@@ -58,13 +61,24 @@ def measured(spec) -> Matrix:
     return matrix | {str(kernel): catching(kernel, small) or catching(kernel, large) for kernel in others}
 
 
-def size_in_c(case, is_large) -> int | None:
-    """How much longer a case makes the file in C; None if C cannot hold it."""
+def size_of(case, is_large) -> int | None:
+    """How many bytes a case has in the largest form, JSON, or a large one in C; None if C cannot hold it."""
+    test = vector(case, 2**25)
     try:
-        tests = [vector(case, 2**25)]
-        return len(c_files("", case.spec, *([], tests) if is_large else (tests, []))["maxpool_kit.c"])
+        in_c = c_files("", case.spec, *([], [test]) if is_large else ([test], []))["maxpool_kit.c"]
     except ValueError:
         return None
+    return len(in_c) if is_large else len(json.dumps(test, separators=(",", ":")))
+
+
+def by_images(matrix: Matrix, cases, sizes) -> Matrix:
+    """The same, and what small images of one type catch: a kernel may take nothing else."""
+    rows = dict(matrix)
+    for dtype in IMAGES:
+        images = {name for name, size in sizes.items() if size and size <= SMALL and is_image(cases[name], dtype)}
+        of_type = {f"{kernel} {dtype}": sorted(images.intersection(ids)) for kernel, ids in matrix.items()}
+        rows |= {kernel: ids for kernel, ids in of_type.items() if ids}
+    return rows
 
 
 def solve(matrix: Matrix, costs: Mapping[str, float]) -> tuple[list[str], float]:
@@ -82,12 +96,12 @@ def solve(matrix: Matrix, costs: Mapping[str, float]) -> tuple[list[str], float]
 def chosen_kit(spec, matrix: Matrix) -> Kit:
     """The kit of a document, without its digest."""
     cases = cases_of(spec)
-    large = {name: size_in_c(case, True) for name, case in cases.items() if too_large(case, MOST_CELLS)}
-    sizes = {name: size_in_c(case, False) for name, case in cases.items() if name not in large}
+    large = {name: size_of(case, True) for name, case in cases.items() if too_large(case, MOST_CELLS)}
+    sizes = {name: size_of(case, False) for name, case in cases.items() if name not in large}
     in_onnx = export_onnx_testdata([cases[name] for name in sizes], MOST_CELLS).cases
     # Of two that catch the same, the one that models can hold too, unless it is much larger.
-    costs = {name: size + 1000 * (name not in in_onnx) for name, size in sizes.items() if size is not None}
-    names, bound = solve(matrix, costs)
+    costs = {name: size + 100 * (name not in in_onnx) for name, size in sizes.items() if size is not None}
+    names, bound = solve(by_images(matrix, cases, sizes), costs)
     needs_large = {kernel: ids for kernel, ids in matrix.items() if ids and set(ids) <= large.keys()}
     # Rather of images, which most kernels take.
     in_a_loop = {name: size + 1000 * (cases[name].X.ndim != 4) for name, size in large.items() if size is not None}

@@ -7,7 +7,7 @@ others refuses to. The forms are those of the other exports, C, and the cases th
 import hashlib
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -28,6 +28,9 @@ FORM = "kit"
 MOST_CELLS = 2**12
 """The most cells of a tensor of a vector, but for those that are made by a loop."""
 
+IMAGES = ("float32", "int8")
+"""Types of which the images, tensors with two spatial axes, catch by themselves what any small image of the type catches."""
+
 _MOST_CELLS_OF_A_LOOP = 2**25
 
 _KITS = resources.files(__package__).joinpath("kits")
@@ -44,7 +47,7 @@ class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A frozen kit.
 
     ``sha256`` is the digest of its manifest, which has those of all files. ``mistakes`` says what each wrong kernel does. No fewer
-    than ``bound`` vectors catch what ``vectors`` catch, as ``solver`` has proved; ``large`` vectors catch what only large tensors
+    than ``bound`` vectors catch what ``vectors`` catch, also as images of one type, as ``solver`` has proved; ``large`` vectors catch what only large tensors
     do. ``not_in_onnx``: what the vectors catch, and their models with one answer do not. ``missed``: what no vector catches, since
     no case of the document does.
     """
@@ -59,6 +62,11 @@ class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     large: dict[str, KitVector]
     not_in_onnx: tuple[str, ...]
     missed: tuple[str, ...]
+
+
+def is_image(case: Case, dtype: str) -> bool:
+    """Whether a case has an image of a type."""
+    return (case.X.dtype.name, case.X.ndim) == (dtype, 4)
 
 
 def kits() -> dict[str, Kit]:
@@ -101,29 +109,45 @@ def unfrozen_kit(kit: Kit, cases: Sequence[Case], large: Sequence[Case]) -> Expo
     }
     exported = {name: {**about, **models.cases.get(name, {})} for name, about in vectors.cases.items()}
     left_out = [LeftOutCase(each.case, each.variant, f"of onnx/: {each.why}") for each in models.left_out]
-    about = {"tool": tool, "proof": _proof(kit)}
+    images = {dtype: [case.id for case in cases if is_image(case, dtype)] for dtype in IMAGES}
+    caught = {dtype: _caught(kit, names) for dtype, names in images.items()}
+    by_images = {dtype: {"caught": len(each), "caught_alone": _alone(each)} for dtype, each in caught.items()}
+    about = {"tool": tool, "proof": {**_proof(kit), "by_images": by_images}}
     export = Export(FORM, files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
     text = _KITS.joinpath("README.md.j2").read_text(encoding="utf-8")
     page = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    caught = len({kernel for each in kit.vectors.values() for kernel in each.catches})
-    files["README.md"] = page.render(kit=kit, caught=caught, title=document_data(kit.document)["title"]).encode()
+    count = len(_caught(kit, kit.vectors))
+    files["README.md"] = page.render(
+        kit=kit, caught=count, by_images=by_images, title=document_data(kit.document)["title"]
+    ).encode()
     return export
+
+
+def _caught(kit: Kit, names: Iterable[str]) -> dict[str, list[str]]:
+    """The vectors, of some, that catch each wrong kernel."""
+    caught: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for kernel in kit.vectors[name].catches:
+            caught[kernel].append(name)
+    return dict(sorted(caught.items()))
+
+
+def _alone(caught: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """What each vector alone catches."""
+    alone: dict[str, list[str]] = defaultdict(list)
+    for kernel, names in caught.items():
+        if len(names) == 1:
+            alone[names[0]].append(kernel)
+    return dict(sorted(alone.items()))
 
 
 def _proof(kit: Kit) -> dict[str, Any]:
     """Which wrong kernels the vectors catch, and that no fewer vectors do."""
-    caught: dict[str, list[str]] = defaultdict(list)
-    for name, vector_of_kit in kit.vectors.items():
-        for kernel in vector_of_kit.catches:
-            caught[kernel].append(name)
-    alone = {
-        name: [kernel for kernel in each.catches if caught[kernel] == [name]] for name, each in kit.vectors.items()
-    }
+    caught = _caught(kit, kit.vectors)
     return {
         "vectors": len(kit.vectors), "fewest": kit.bound, "solver": kit.solver,
-        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": caught[kernel]} for kernel in sorted(caught)},
-        "caught_alone": alone,
-        "not_in_onnx": kit.not_in_onnx,
+        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": names} for kernel, names in caught.items()},
+        "caught_alone": _alone(caught), "not_in_onnx": kit.not_in_onnx,
         "large": {name: each.catches for name, each in kit.large.items()}, "missed": kit.missed,
     }  # fmt: skip
 

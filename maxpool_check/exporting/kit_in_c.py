@@ -13,7 +13,7 @@ from maxpool_check.exporting.export import document_data
 from maxpool_check.exporting.vectors import NO_CELL
 
 _FILES = resources.files(__package__).joinpath("kits")
-_COLUMNS, _BYTES_OF_A_LINE = 118, 32
+_COLUMNS, _CELLS_OF_A_LINE = 118, 32
 _HEADER, _SOURCE = "maxpool_kit.h", "maxpool_kit.c"
 
 
@@ -59,12 +59,13 @@ class _Vector:
             self._integers("output", Y.get("shape", ())),
         )  # fmt: skip
         fill, cells = _filled(X["hex"], width) if is_filled else (X["hex"], [])
+        is_whole = X["dtype"] == "float32" and all(map(_is_whole, (fill, Y.get("hex", ""))))
         also = [(output, *each) for output, tensor in enumerate((Y, indices)) for each in tensor.get("also", ())]
         pairs = [_row((*cells, _pattern(y), _pattern(index))) for *cells, y, index in result.get("together", ())]
         self.entry = _row((
             _row(of_test), int("Indices" in test["outputs"]), int(test["result"] == "acceptable"), x_cells, y_cells,
-            self._bytes("x", fill), len(cells), self._array("struct set", "set", cells),
-            self._bytes("y", Y.get("hex", "")), self._integers("indices", _numbers(indices.get("hex", ""))),
+            int(is_whole), self._cells("x", fill, is_whole), len(cells), self._array("struct set", "set", cells),
+            self._cells("y", Y.get("hex", ""), is_whole), self._integers("indices", _numbers(indices.get("hex", ""))),
             indices.get("bound", 0), len(also), self._array("struct also", "also", map(_also, also)),
             len(pairs), self._array("struct pair", "pairs", pairs),
         ))  # fmt: skip
@@ -84,14 +85,15 @@ class _Vector:
     def _integers(self, name: str, values: Iterable[int]) -> str:
         return self._array("int64_t", name, map(_integer, values))
 
-    def _bytes(self, name: str, text: str) -> str:
-        """Declare the bytes of a tensor, without blanks."""
-        numbers = [str(byte) for byte in bytes.fromhex(text)]
+    def _cells(self, name: str, text: str, is_whole: bool) -> str:
+        """Declare the cells of a tensor: as numbers if all are whole, which is much shorter, and as bytes otherwise."""
+        content = bytes.fromhex(text)
+        numbers = [str(int(each)) for each in np.frombuffer(content, "<f4")] if is_whole else list(map(str, content))
         if not numbers:
             return "NULL"
-        lines = [",".join(numbers[at : at + _BYTES_OF_A_LINE]) for at in range(0, len(numbers), _BYTES_OF_A_LINE)]
-        self._declare("unsigned char", name, ",\n".join(lines))
-        return f"{name}_{self._number}"
+        lines = [",".join(numbers[at : at + _CELLS_OF_A_LINE]) for at in range(0, len(numbers), _CELLS_OF_A_LINE)]
+        self._declare("float" if is_whole else "unsigned char", name, ",\n".join(lines))
+        return f"(const unsigned char *){name}_{self._number}" if is_whole else f"{name}_{self._number}"
 
     def _attribute(self, name: str, value: Any) -> str:
         if isinstance(value, str):
@@ -120,6 +122,14 @@ def _pattern(text: str) -> str:
 
 def _numbers(text: str) -> list[int]:
     return np.frombuffer(bytes.fromhex(text), "<i8").tolist()
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the cells of float32 are whole numbers that C writes exactly, and none is a negative zero."""
+    cells = np.frombuffer(bytes.fromhex(text), "<f4")
+    return bool((np.isfinite(cells) & (np.abs(cells) < 2**24)).all()) and (
+        cells.astype(np.int64).astype("<f4").tobytes() == cells.tobytes()
+    )
 
 
 def _also(value: tuple[int, int, str | None]) -> str:

@@ -70,7 +70,10 @@ class GivenResults:
         variants = {each.name: each for each in case.variants(ALL_VARIANTS)}
         found: dict[Variant, GivenResult] = {}
         problems = []
-        for result in self.by_case.get(case.id, ()):
+        # The id of a case of a file that is named alone lacks the folders.
+        longer = [name for name in self.by_case if name.endswith(f"/{case.id}")]
+        name = longer[0] if len(longer) == 1 and case.id not in self.by_case else case.id
+        for result in self.by_case.get(name, ()):
             outputs = result.outcome.outputs if isinstance(result.outcome, (Returned, Inferred)) else None
             if result.variant is not None:
                 variant = variants.get(result.variant)
