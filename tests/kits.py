@@ -16,7 +16,7 @@ import scipy
 from msgspec.structs import replace
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from maxpool_check.evidence.kernels import DEATHS, WrongKernel, kernel_named, wrong_kernels
+from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, kernel_named, wrong_kernels
 from maxpool_check.exporting.export import too_large
 from maxpool_check.exporting.kit import IMAGES, MOST_CELLS, Kit, KitVector, is_image, kits, unfrozen_kit
 from maxpool_check.exporting.kit_in_c import c_files
@@ -43,7 +43,13 @@ def kernels_of(spec):
 
 def catching(kernel: WrongKernel, ids, variants=None) -> list[str]:
     """Which of some cases catch a kernel, in any variant, or in those that ``variants`` has of a case."""
-    found = faults(kernel, [task for task in tasks(kernel.specs) if task.case.id in ids])
+    chosen = [task for task in tasks(kernel.specs) if task.case.id in ids]
+    # One with a memory is called for each case anew: what it does must not depend on the cases before.
+    found = (
+        [each for task in chosen for each in faults(kernel, [task])]
+        if kernel.module == WITH_MEMORY
+        else faults(kernel, chosen)
+    )
     counted = [(name, each) for name, each in found if variants is None or each in variants[name]]
     caught = {name for name, variant in counted if not is_excused(kernel, (name, variant))}
     return [name for name in ids if name in caught]
