@@ -360,7 +360,7 @@ def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: 
             exported = export_kit(kits()[kit], cases)
         else:
             exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, MOST_CELLS)
-    for reason, (whole, partly) in exported.reasons.items():
+    for reason, (whole, partly) in () if is_kit else exported.reasons.items():
         others = f", and one test of {plural(partly, 'other')}" if partly else ""
         options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)
     if not exported.cases:

@@ -47,9 +47,9 @@ class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A frozen kit.
 
     ``sha256`` is the digest of its manifest, which has those of all files. ``mistakes`` says what each wrong kernel does. No fewer
-    than ``bound`` vectors catch what ``vectors`` catch, also as images of one type, as ``solver`` has proved; ``large`` vectors catch what only large tensors
-    do. ``not_in_onnx``: what the vectors catch, and their models with one answer do not. ``missed``: what no vector catches, since
-    no case of the document does.
+    than ``bound`` vectors catch what ``vectors`` catch, also as images of one type, as ``solver`` has proved; ``large`` vectors
+    catch what only large tensors do. ``not_in_onnx``: what the vectors catch, and their models with one answer do not. ``missed``:
+    what no vector catches, since no case of the document does.
     """
 
     name: str

@@ -241,7 +241,8 @@ Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, n
 [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
 - {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
-- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones. Ratios are the lowest, the median and the highest; processor time is that of all processes, MB are those of the largest
+- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones. Ratios are the lowest, the median and the
+  highest; processor time is that of all processes, MB are those of the largest
 
 | one / its floor | by the clock | of the processor | seconds of both | MB | wanted | met |
 |---|---:|---:|---:|---:|---|---|

@@ -96,5 +96,5 @@ int main(void) {
     puts("{\"type\": \"ready\", \"protocol\": 1, \"distribution\": \"example-c\", \"version\": \"1.0\", "
          "\"dtypes\": [\"float32\"], \"spatial\": [1, 2]}");
     for (fflush(stdout); getline(&line, &room, stdin) > 0; fflush(stdout)) respond(line);
-    return 0;
+    return free(line), 0;
 }

@@ -48,11 +48,12 @@ typedef void (*maxpool_print)(const char *text);
 const struct maxpool_attribute *maxpool_find(const struct maxpool_test *test, const char *name);
 
 /* Runs every vector, with Indices and without; the number of vectors that fail, or -1 if the kernel is unable to run any.
-   What it prints is a file for maxpool-check run -t outputs:FILE; "conforms": false marks a failure. */
+   What it prints is a file for maxpool-check run KIT -t outputs:FILE; "conforms": false marks a failure. */
 int maxpool_kit(const char *name, const char *version, maxpool_kernel kernel, maxpool_print print);
 
 /* The same with vectors whose X is large, for mistakes that need that: memory has maxpool_kit_large_bytes() bytes, and is aligned
-   for every type. A kit without such vectors needs 0 bytes, and has no maxpool_kit_large. */
+   for every type. The kit's folder has no cases for them: name the corpus of maxpool-check instead of KIT. A kit without such vectors
+   needs 0 bytes, and has no maxpool_kit_large. */
 size_t maxpool_kit_large_bytes(void);
 int maxpool_kit_large(const char *name, const char *version, maxpool_kernel kernel, maxpool_print print, void *memory);
 
