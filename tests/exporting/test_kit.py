@@ -26,6 +26,7 @@ WRONG = {
     "starts from zero": ("best >= 0 && !(X[cell] > X[best])", "!(X[cell] > (best < 0 ? 0 : X[best]))"),
     "counts in each plane": ("*indices++ = index", "*indices++ = index - plane * rows.size * columns.size"),
     "ignores dilations": (" + a * rows.dilation", " + a"),
+    "gives the value behind a NaN": ("-INFINITY : X[best]", "-INFINITY : X[best + (X[best] != X[best])]"),
     "writes behind Y": ("return MAXPOOL_DONE", "*Y = 0; return MAXPOOL_DONE"),
     "refuses what has a meaning": ("if (!test->axes)", "if (!test->axes || test->axes[0].stride > 1)"),
     "computes what has none": ("if (!test->axes) return MAXPOOL_REFUSED", "if (!test->axes) return MAXPOOL_DONE"),
