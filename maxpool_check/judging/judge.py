@@ -108,7 +108,9 @@ def _judge_returned(
     """The judgement on the outputs of a graph; adds those of its MaxPool to ``of_maxpool``."""
     if isinstance(oracle, Refused):
         result = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-        return judge_excluded(oracle, f"returned {result or 'no output'}", outputs["Y"].shape if "Y" in outputs else None)
+        return judge_excluded(
+            oracle, f"returned {result or 'no output'}", outputs["Y"].shape if "Y" in outputs else None
+        )
     names = variant.outputs
     graphs = [each for each in oracle.graphs if not any(each.wrong_outputs(outputs, names))]
     if graphs and oracle.is_wrong_behind(outputs):
