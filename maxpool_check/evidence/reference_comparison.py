@@ -211,10 +211,13 @@ def _pair(number: int, second: int, axes_of: Sequence[Sequence[Axis]]) -> Geomet
 
 @dataclass
 class TunedComparison:
-    """Compares the evaluator as it takes large tensors: some planes at a time, and one plane in parts of some windows."""
+    """Compares the evaluator as it takes large tensors: some planes at a time, and one plane in parts of some windows.
 
-    planes: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: _in_parts(2**10, 2**12))
-    windows: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: _in_parts(1, 2**6))
+    Windows of small tensors are reduced tap by tap as well.
+    """
+
+    planes: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: (*_in_parts(2**10, 2**12), *_in_parts(2**10, few_taps=0)))
+    windows: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: (*_in_parts(1, 2**6), *_in_parts(2**6, few_taps=0)))
 
     def axis(self, axis: Axis) -> None:
         """Compare the results in one dimension."""
@@ -242,5 +245,6 @@ class TunedComparison:
         return [mismatch for each in (*self.planes, *self.windows) for mismatch in each.mismatches]
 
 
-def _in_parts(*sizes: int) -> tuple[EvaluatorComparison, ...]:
-    return tuple(EvaluatorComparison(partial(evaluator.evaluate, part_size=size)) for size in sizes)
+def _in_parts(*sizes: int, few_taps: int = evaluator.FEW_TAPS) -> tuple[EvaluatorComparison, ...]:
+    tuned = (partial(evaluator.evaluate, part_size=size, few_taps=few_taps) for size in sizes)
+    return tuple(map(EvaluatorComparison, tuned))

@@ -1,15 +1,16 @@
 """The same result as :mod:`~maxpool_check.reference.definition`, vectorised.
 
-X is computed in parts, so that what is needed meanwhile stays small. In each of them one axis is reduced after the other, from
-the innermost outwards: the maximum is separable, and a later tap wins only if it is strictly greater, so the first maximum in
-row-major order remains. What is compared are keys, which compare as the cells do; the positions of the cells are kept beside
-them, and Y is copied from X at the end, bit by bit.
+X is computed in parts, so that what is needed meanwhile stays small. Of a small part all taps are compared at once. In a larger
+one, one axis is reduced after the other, from the innermost outwards: the maximum is separable, and a later tap wins only if it
+is strictly greater, so the first maximum in row-major order remains. What is compared are keys, which compare as the cells do;
+the positions of the cells are kept beside them, and Y is copied from X at the end, bit by bit.
 """
 
 import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,13 +22,16 @@ from maxpool_check.reference.pooling import Pooled, Pooling
 PART = 2**19
 """About so many bytes of X, or of Indices, are computed at a time; no result depends on it."""
 
+FEW_TAPS = 2**13
+"""Windows with so few taps in all are computed at once: calls of numpy would take longer than what is computed."""
+
 _PROPAGATING = frozenset({Nan.PROPAGATES, Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST})
 
 _Wins = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Where the keys of later taps win over the best so far."""
 
 
-def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART) -> Pooled:
+def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: int = FEW_TAPS) -> Pooled:
     """Pool X, of shape N x C x D1 x ... x Dn."""
     shape = (*X.shape[:2], *pooling.output_sizes)
     planes = (math.prod(shape[:2]), *shape[2:])
@@ -37,7 +41,7 @@ def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART) -> Pooled:
     Indices = np.zeros(planes, pooling.numbering.dtype) if pooling.indices else None
     X, nan = np.ascontiguousarray(X), pooling.policies.nan
     for part in _parts(X, pooling.geometry, part_size):
-        cells, empty[part.at] = _chosen_cells(part, nan)
+        cells, empty[part.at] = _chosen_cells(part, nan, few_taps)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
             values[np.isnan(values)] = -np.inf
@@ -61,7 +65,9 @@ def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART) -> Pooled:
     return Pooled(Y, None if Indices is None else Indices.reshape(shape), empty, undefined, maxima)
 
 
-def chosen(X: np.ndarray, pooling: Pooling, part_size: int = PART, *, last: bool = False) -> np.ndarray:
+def chosen(
+    X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: int = FEW_TAPS, *, last: bool = False
+) -> np.ndarray:
     """The row-major position in X (int64) of the maximum of each window; any cell for an empty window.
 
     Of equal maxima it is the first, or the ``last``, in row-major order.
@@ -69,7 +75,7 @@ def chosen(X: np.ndarray, pooling: Pooling, part_size: int = PART, *, last: bool
     shape = (*X.shape[:2], *pooling.output_sizes)
     cells = np.zeros((math.prod(shape[:2]), *shape[2:]), np.int64)
     for part in _parts(X, pooling.geometry, part_size):
-        cells[part.at], _ = _chosen_cells(part, pooling.policies.nan, last=last)
+        cells[part.at], _ = _chosen_cells(part, pooling.policies.nan, few_taps, last=last)
     return cells.reshape(shape)
 
 
@@ -117,7 +123,7 @@ def _parts(X: np.ndarray, geometry: Geometry, most: int) -> Iterator[_Part]:
         yield _Part(at, planes[cells], c * plane + low * row, (*before, shorter, *behind))
 
 
-def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _chosen_cells(part: _Part, nan: Nan, few_taps: int, *, last: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The positions in the whole X (int64) of what the windows of a part choose; and which windows are empty: they choose any."""
     X, geometry, plane = part.X.reshape(len(part.X), -1), part.geometry, part.X[0].size
     shape = (len(X), *(axis.output for axis in geometry))
@@ -129,6 +135,11 @@ def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> tuple[np.ndar
         wins = _wins_or_is_nan
     elif not last and all(map(_is_whole, geometry)):
         return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape), empty
+    elif keys.size * math.prod(axis.kernel for axis in geometry) <= few_taps:
+        taps, empty = _all_taps(geometry)
+        candidates = keys.take(taps, 1)
+        first = taps.shape[1] - 1 - candidates[:, :, ::-1].argmax(2) if last else candidates.argmax(2)
+        return (taps[np.arange(len(taps)), first] + origins).reshape(shape), empty
     # Positions in the plane: they are the same in all planes, and the smallest integers are the fastest.
     cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1))
     outer, inner = plane, 1
@@ -139,6 +150,20 @@ def _chosen_cells(part: _Part, nan: Nan, *, last: bool = False) -> tuple[np.ndar
         keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, first, count, wins)
         inner *= axis.output
     return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape), empty
+
+
+@lru_cache(64)  # a case is computed by several policies
+def _all_taps(geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
+    """The positions in a plane of the taps of each window (int64, windows x taps), and which windows are empty."""
+    taps, empty = np.zeros((1, 1), np.int64), np.zeros((), bool)
+    for axis in geometry:
+        first, count = axis.taps()
+        # A missing tap repeats the last, which makes no difference.
+        steps = np.minimum(np.arange(axis.kernel), np.maximum(count - 1, 0)[:, None])
+        of_axis = first[:, None] + steps * axis.dilation
+        taps = (taps[:, None, :, None] * axis.size + of_axis[:, None, :]).reshape(len(taps) * axis.output, -1)
+        empty = empty[..., None] | (count == 0)
+    return taps, empty
 
 
 def _reduced(

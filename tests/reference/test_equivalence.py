@@ -154,34 +154,34 @@ def tensors(draw, pooling):
         return np.array(few, float if is_float(dtype) else dtype).astype(dtype)[which]
 
 
-PARTS = (1, 24, 100, 1000)
-"""Sizes of parts of one window or of several, of one plane or of several."""
+PARTS = [(1, 0), (24, evaluator.FEW_TAPS), (100, 0), (1000, evaluator.FEW_TAPS)]
+"""Sizes of parts of one window or of several, of one plane or of several; and how few taps are compared at once."""
 
 
 @settings(max_examples=100, deadline=None)
 @given(poolings(), st.sampled_from(PARTS), st.data())
-def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, part_size, data):
+def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, parts, data):
     X = data.draw(tensors(pooling))
     if not is_float(X.dtype):
         pooling = replace(pooling, activation=None)
     slow = definition.evaluate(X, pooling)
     # Neither parts nor the order of X in memory change anything.
     assert_same(evaluator.evaluate(X, pooling), slow)
-    assert_same(evaluator.evaluate(X, pooling, part_size), slow)
-    assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, part_size), slow)
+    assert_same(evaluator.evaluate(X, pooling, *parts), slow)
+    assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, *parts), slow)
     assert slow.Indices is None or slow.Indices.dtype == pooling.numbering.dtype
 
 
 @settings(max_examples=100, deadline=None)
 @given(poolings(), st.sampled_from(PARTS), st.data())
-def test_the_last_of_equal_maxima_is_the_first_from_the_other_end(pooling, part_size, data):
+def test_the_last_of_equal_maxima_is_the_first_from_the_other_end(pooling, parts, data):
     # Of several NaN that propagate as well.
     X = data.draw(tensors(pooling))
     nan = Nan.PROPAGATES if pooling.policies.nan is Nan.PROPAGATES_LAST else pooling.policies.nan
     mirrored = tuple(replace(axis, begin=axis.reach - axis.size) for axis in pooling.geometry)
     spatial = tuple(range(2, X.ndim))
     first = definition.evaluate(np.flip(X, spatial), Pooling(mirrored, Policies(nan=nan)))
-    last = np.flip(evaluator.chosen(X, replace(pooling, numbering=Numbering()), part_size, last=True), spatial)
+    last = np.flip(evaluator.chosen(X, replace(pooling, numbering=Numbering()), *parts, last=True), spatial)
     plane, named = int(np.prod(X.shape[2:])), ~first.empty
     assert (last[named] // plane == first.Indices[named] // plane).all()
     assert (last[named] % plane == plane - 1 - first.Indices[named] % plane).all()
