@@ -22,10 +22,6 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_o
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Reason, Refused, Specification
 
-_FEW_CELLS = 1024
-"""What is computed of X of so many cells is kept for some thousand cases."""
-
-
 @dataclass(frozen=True, eq=False)
 class Values:
     """Printed outputs; None where one is not printed. ``Y`` has the dtype of X, ``Indices`` int64."""
@@ -184,11 +180,6 @@ class Case:
         return digest.hexdigest()
 
 
-# A case is compared with the reference as it is read, executed, and looked at once more at the end of a run.
-_of_few_cells = lru_cache(4096)(lambda case: _Computed(case))
-_of_many_cells = lru_cache(4)(lambda case: _Computed(case))
-
-
 class _Computed:
     """What is computed of a case and kept beside it."""
 
@@ -200,8 +191,9 @@ class _Computed:
         return GraphOracle.of(self.graph)
 
 
+@lru_cache(8)  # of cases that are executed at the same time; so many of the largest fit into the memory
 def _computed(case: Case) -> _Computed:
-    return (_of_few_cells if case.X.size <= _FEW_CELLS else _of_many_cells)(case)
+    return _Computed(case)
 
 
 def disagreements(case: Case, *, of_document: bool = True) -> list[str]:

@@ -65,7 +65,7 @@ class GraphOracle(Oracle):
         sides = self.graph.context.side_outputs
         return {
             "Y": self.output,
-            "Indices": self.outputs["Indices"].astype(self.dtype("Indices")),
+            "Indices": self.outputs["Indices"].astype(self.dtype("Indices"), copy=False),
             **{name: self.graph.flow[number] for name, number in sides.items() if number is not None},
             **({BEHIND: self.plain.outputs["Y"]} if BEHIND in sides else {}),
         }

@@ -47,12 +47,16 @@ class SecondLook:
 
 @dataclass(frozen=True, eq=False)
 class PlannedRequest:
-    """A request, and the translation that its outputs must be converted back from."""
+    """A request, and the translation that its outputs must be converted back from.
+
+    ``permitted`` are those of the request, as the case has them.
+    """
 
     request: Request
     translation: Translation
     opset: int | None = None
     second_look: SecondLook | None = None
+    permitted: tuple[Mapping[str, np.ndarray], ...] = ()
 
     def with_request(self, **changes: Any) -> "PlannedRequest":
         """The same, with other fields of the request and of that of its second look."""
@@ -82,6 +86,8 @@ class PlannedRequest:
         is_said = target.name.is_released or (described.provider and outcome.provider is not None)
         if self.opset is not None and is_said and outcome.provider != described.provider:
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}")
+        if outcome.permitted is not None:
+            return replace(outcome, outputs=self.permitted[outcome.permitted])
         outputs = {name: self.translation.output(name, value) for name, value in outcome.outputs.items()}
         return replace(outcome, outputs=outputs)
 

@@ -98,8 +98,9 @@ def _with_permitted(planned: PlannedRequest, oracle: GraphOracle) -> PlannedRequ
     names, translation = planned.request.outputs, planned.translation
     if "Indices" in names and translation.converts_indices:
         return planned
-    permitted = tuple({name: translation.returned(each[name]) for name in names} for each in oracle.permitted)
-    return replace(planned, request=replace(planned.request, permitted=permitted))
+    permitted = tuple({name: each[name] for name in names} for each in oracle.permitted)
+    returned = tuple({name: translation.returned(tensor) for name, tensor in each.items()} for each in permitted)
+    return replace(planned, request=replace(planned.request, permitted=returned), permitted=permitted)
 
 
 def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from functools import lru_cache
 from typing import Any, Iterable
 
 import numpy as np
@@ -93,7 +94,12 @@ def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
     # Of an array that is not a tensor, only the type and shape are sent.
     is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
     content = array.astype(dtype.newbyteorder("<"), copy=False).tobytes() if is_tensor else None
-    return {"dtype": dtype.name, "shape": list(array.shape)}, content
+    return {"dtype": _name_of(dtype), "shape": list(array.shape)}, content
+
+
+@lru_cache(64)  # numpy puts the name together each time
+def _name_of(dtype: np.dtype) -> str:
+    return dtype.name
 
 
 def decode(tensor: dict[str, Any]) -> Any:
