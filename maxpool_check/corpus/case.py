@@ -22,6 +22,7 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_o
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Reason, Refused, Specification
 
+
 @dataclass(frozen=True, eq=False)
 class Values:
     """Printed outputs; None where one is not printed. ``Y`` has the dtype of X, ``Indices`` int64."""
@@ -184,11 +185,13 @@ class _Computed:
     """What is computed of a case and kept beside it."""
 
     def __init__(self, case: Case) -> None:
+        self._case = case
         self.graph = MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
 
     @cached_property
     def oracle(self) -> GraphOracle:
-        return GraphOracle.of(self.graph)
+        resolved = self._case.resolved
+        return GraphOracle.of(self.graph, resolved if isinstance(resolved, Pooling) else None)
 
 
 @lru_cache(8)  # of cases that are executed at the same time; so many of the largest fit into the memory

@@ -216,8 +216,12 @@ class TunedComparison:
     Windows of small tensors are reduced tap by tap as well.
     """
 
-    planes: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: (*_in_parts(2**10, 2**12), *_in_parts(2**10, few_taps=0)))
-    windows: tuple[EvaluatorComparison, ...] = field(default_factory=lambda: (*_in_parts(1, 2**6), *_in_parts(2**6, few_taps=0)))
+    planes: tuple[EvaluatorComparison, ...] = field(
+        default_factory=lambda: (*_in_parts(2**10, 2**12), *_in_parts(2**10, few_taps=0))
+    )
+    windows: tuple[EvaluatorComparison, ...] = field(
+        default_factory=lambda: (*_in_parts(1, 2**6), *_in_parts(2**6, few_taps=0))
+    )
 
     def axis(self, axis: Axis) -> None:
         """Compare the results in one dimension."""

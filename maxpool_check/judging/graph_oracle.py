@@ -12,6 +12,7 @@ from maxpool_check.judging.comparison import WrongOutput, compare, wrong_tensor
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
+from maxpool_check.reference.pooling import Pooling
 
 _DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
 """Operators behind MaxPool whose output cells come from cells that depend on the values of its outputs."""
@@ -28,9 +29,9 @@ class GraphOracle(Oracle):
     graph: MaxPoolGraph
 
     @classmethod
-    def of(cls, graph: MaxPoolGraph) -> "GraphOracle":
-        """The oracle of a graph. Raises ``Refused`` and ``Inexact``."""
-        pooling, function = graph.pooling, graph.context.function
+    def of(cls, graph: MaxPoolGraph, pooling: Pooling | None = None) -> "GraphOracle":
+        """The oracle of a graph, whose ``pooling`` may be known. Raises ``Refused`` and ``Inexact``."""
+        pooling, function = pooling or graph.pooling, graph.context.function
         if function is not None:
             others = tuple(replace(other, activation=function) for other in pooling.alternatives)
             pooling = replace(pooling, activation=function, alternatives=others)

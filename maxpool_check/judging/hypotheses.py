@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,20 @@ from maxpool_check.results.details import Cause
 
 NUMBERING = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.group is KindGroup.ALL_INDICES)
 """The mistakes in the numbering."""
+
+_OF_VALUES = frozenset(
+    {
+        *(DivergenceKind(f"y-rounded-to-{name}") for name in ("float32", "float16", "bfloat16")),
+        DivergenceKind.Y_FLUSHED_SUBNORMAL,
+        DivergenceKind.Y_SATURATED_INFINITY,
+        DivergenceKind.ABSOLUTE_VALUES,
+        DivergenceKind.COMPARED_AS_BITS,
+        DivergenceKind.SIGNED_UNSIGNED_EXCHANGED,
+        DivergenceKind.FIRST_BATCH_REPEATED,
+        DivergenceKind.SCAN_STARTS_AT_ZERO,
+    }
+)
+"""The mistakes in the values. All others of whole results are in the windows, or in the numbering."""
 
 _Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
 
@@ -81,9 +95,10 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
         return numbering_causes(oracle, numbers) or _fitting(Y, numbers, geometries, right, indices_alone=True)
     # Zeros of the wrong sign are equal, whichever cells they come from: they prove nothing but a change of X.
     zeros = (Y == 0) & (oracle.pooled.Y == 0)
-    mistakes = _all_mistakes(oracle)
+    mistakes = itertools.chain(_geometry_mistakes(oracle), _value_mistakes(oracle))
     if zeros[~acceptable].all():
-        mistakes = (each for each in _value_mistakes(oracle) if each.kind is not DivergenceKind.COMPARED_AS_BITS)
+        values = _value_mistakes(oracle)
+        mistakes = itertools.chain(each for each in values if each.kind is not DivergenceKind.COMPARED_AS_BITS)
     causes = _fitting(Y, numbers, mistakes, right)
     if any(_padded(oracle, value).acceptable(Y).all() for value in _constants(oracle, Y)):
         causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
@@ -104,23 +119,17 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
         if kind in NUMBERING:
             assert oracle.pooled.Indices is not None
             return indices and _fitting_numberings(oracle, oracle.pooled.Indices, several=True).get(kind) is False
-        # A window without a cell may hold anything.
-        if oracle.has_empty or oracle.holds_nan.any() or kind in wrong_geometries(oracle.pooling).without_effect:
+        if kind in wrong_geometries(oracle.pooling).without_effect:
             return False
-        mistakes = _mistakes_by_kind(oracle).get(kind, [])
-        return bool(mistakes) and not any(
+        of_kind = _value_mistakes if kind in _OF_VALUES else _geometry_mistakes
+        mistakes = [each for each in of_kind(oracle) if each.kind is kind]
+        # A window without a cell may hold anything.
+        if not mistakes or oracle.has_empty or oracle.holds_nan.any():
+            return False
+        return not any(
             each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
             for each in mistakes
         )
-
-
-# Of a case, many kinds are asked about, and each of several variants.
-@lru_cache(1)
-def _mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
-    mistakes: dict[DivergenceKind, list[_Mistake]] = {}
-    for mistake in _all_mistakes(oracle):
-        mistakes.setdefault(mistake.kind, []).append(mistake)
-    return mistakes
 
 
 def _fitting(
@@ -159,11 +168,6 @@ def _fitting(
     return list(causes.values()) or with_numbering
 
 
-def _all_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
-    yield from _geometry_mistakes(oracle)
-    yield from _value_mistakes(oracle)
-
-
 def _geometry_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     for kind, geometry in wrong_geometries(oracle.pooling).wrong:
         other = Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=()))
@@ -175,6 +179,7 @@ def _value_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     core, pooling, kinds = oracle.core, replace(oracle.pooling, alternatives=()), DivergenceKind
 
     def mistake(kind: DivergenceKind, X: np.ndarray, pooling: Pooling = pooling, **fields: Any) -> _Mistake:
+        assert kind in _OF_VALUES
         same = bool(((X == core) | (core != core)).all())
         return _Mistake(kind, Oracle(pooling.layout.from_core(X), pooling), without_effect=same, **fields)
 

@@ -55,10 +55,14 @@ def contradictions(
     """The candidates of each target that other executions of it contradict, with the first such case.
 
     ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, or something else if it has none.
+    Mistakes in rewriting a graph concern no other.
     """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
     left = {
-        target: {dtype: set(kinds) for dtype, kinds in observed.candidates.items() if kinds}
+        target: {
+            dtype: {kind for kind in kinds if DESCRIPTIONS[DivergenceKind(kind)].group is not KindGroup.GRAPH}
+            for dtype, kinds in observed.candidates.items()
+        }
         for target, observed in observations.items()
     }
     for number in sorted(set().union(*(observed.by_case for observed in observations.values()))):
