@@ -223,10 +223,6 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
-    ordered = np.sort(oracle.core, None)
-    if (ordered[1:] != ordered[:-1]).all():
-        # No two cells of X are equal, as in most tensors.
-        return ()
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
     tied = judged & (oracle.choices[0] != oracle.last)
     if not (numbers == oracle.pooled.Indices)[judged].all():

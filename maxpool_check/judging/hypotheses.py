@@ -17,7 +17,7 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.cells import changes
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.windows import empty_sizes, wrong_geometries
+from maxpool_check.judging.windows import OF_SAME, empty_sizes, wrong_geometries
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
@@ -119,10 +119,15 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
         if kind in NUMBERING:
             assert oracle.pooled.Indices is not None
             return indices and _fitting_numberings(oracle, oracle.pooled.Indices, several=True).get(kind) is False
+        placement = oracle.pooling.placement
+        if kind in OF_SAME and (placement is None or not placement.is_same):
+            return False
         if kind in wrong_geometries(oracle.pooling).without_effect:
             return False
-        of_kind = _value_mistakes if kind in _OF_VALUES else _geometry_mistakes
-        mistakes = [each for each in of_kind(oracle) if each.kind is kind]
+        if kind in _OF_VALUES:
+            mistakes = [each for each in _value_mistakes(oracle) if each.kind is kind]
+        else:
+            mistakes = list(_geometry_mistakes(oracle, kind))
         # A window without a cell may hold anything.
         if not mistakes or oracle.has_empty or oracle.holds_nan.any():
             return False
@@ -168,10 +173,12 @@ def _fitting(
     return list(causes.values()) or with_numbering
 
 
-def _geometry_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
+def _geometry_mistakes(oracle: Oracle, of_kind: DivergenceKind | None = None) -> Iterator[_Mistake]:
+    """Mistakes in the windows: those of a kind, or of all."""
     for kind, geometry in wrong_geometries(oracle.pooling).wrong:
-        other = Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=()))
-        yield _Mistake(kind, other, in_y_alone=False)
+        if of_kind in (None, kind):
+            other = Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=()))
+            yield _Mistake(kind, other, in_y_alone=False)
 
 
 def _value_mistakes(oracle: Oracle) -> Iterator[_Mistake]:

@@ -28,6 +28,16 @@ _Formula = tuple[str, str, str]
 
 _MOST_WINDOWS = 4096
 
+OF_SAME = frozenset(
+    {
+        DivergenceKind.SAME_IGNORES_DILATION,
+        DivergenceKind.SAME_UPPER_LOWER_EXCHANGED,
+        DivergenceKind.SAME_UNCLAMPED,
+        DivergenceKind.AUTO_PAD_IGNORED,
+    }
+)
+"""The mistakes in the padding of ``SAME_*``, which no other padding can have."""
+
 _CLIPPED = " less the window that would begin in the end padding"
 
 
