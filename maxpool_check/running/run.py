@@ -52,8 +52,11 @@ def run(
             whole=plan.corpus.whole,
             catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.explains else None,
         )
-        inputs = plan.cases, running.descriptions, plan.known_files, plan.command, plan.corpus
-        head = header(*inputs, references=plan.references, settings=settings)
+        # While the targets start.
+        head = header(
+            plan.cases, (), plan.known_files, plan.command, plan.corpus, references=plan.references, settings=settings
+        )
+        head = msgspec.structs.replace(head, targets=tuple(running.descriptions))
         write(head)
         results = running.results(plan.cases)
         write_results(plan, head, results, lambda: running.given_up, write, running.errors, progress)
