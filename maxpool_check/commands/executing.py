@@ -23,6 +23,7 @@ from maxpool_check.results.record import ExitCode, Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
+from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
@@ -67,6 +68,19 @@ def plan_of(
         corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
         versions=versions, explains=explains and is_other, command=command_line(), **others,
     )  # fmt: skip
+
+
+def started(targets: Sequence[TargetName], variants: Collection[Variant]) -> LocalExecutor | None:
+    """What runs cases on these targets, which start now and end with the command; None if one has to be made, or is the user's.
+
+    A runtime takes as long to start as a thousand cases to be read.
+    """
+    if any(not target.is_released or target.version is not None for target in targets):
+        return None
+    config = ExecutionConfig(tuple(targets), options.setting("timeout"), options.memory_in_bytes(), frozenset(variants))
+    executor = LocalExecutor(config)
+    click.get_current_context().call_on_close(executor.close)
+    return executor
 
 
 @contextlib.contextmanager

@@ -72,6 +72,8 @@ def command(
     shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
+    here = jobs == 1 and scheduler is transcript is None
+    executor = executing.started(targets, variants) if here else None
     corpus = executing.read_valid(files)
     defects, known_files = executing.read_known(known, corpus.known_files, files.lock)
     shown.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
@@ -88,7 +90,7 @@ def command(
                 json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
 
         with executing.recorded(
-            lambda write, progress: run(plan, write, progress), shown, len(cases), interrupted
+            lambda write, progress: run(plan, write, progress, executor), shown, len(cases), interrupted
         ) as record:
             return _publish(record, shown, verbose)
 
