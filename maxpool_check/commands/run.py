@@ -72,7 +72,7 @@ def command(
     shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
-    here = jobs == 1 and scheduler is transcript is None
+    here = jobs == 1 and scheduler is None and transcript is None
     executor = executing.started(targets, variants) if here else None
     corpus = executing.read_valid(files)
     defects, known_files = executing.read_known(known, corpus.known_files, files.lock)

@@ -15,7 +15,7 @@ from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, GraphModel, Ma
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.dtypes import identical, name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
@@ -238,6 +238,8 @@ def _value_differences(oracle: GraphOracle, expect: Values, *, of_document: bool
         # A document prints numbers; its attributes define whether they have 32 or 64 bits.
         narrow = expect.Indices.astype(oracle.dtype("Indices"))
         printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
+    if all(name in oracle.expected and identical(tensor, oracle.expected[name]) for name, tensor in printed.items()):
+        return []
     if wrong := [each.message for each in oracle.wrong_outputs(printed, tuple(printed)) if each.output in printed]:
         return wrong
     printed = oracle.of_maxpool(printed)
