@@ -1,13 +1,14 @@
 """The clauses of the documents: what each of them states, where, and whether a case can test it.
 
-A file ``NAME.yaml`` of this folder has the clauses of one document, or of the versions of one operator. A clause is one
-statement of the document in our own words, never the document's text.
+A file ``NAME.yaml`` of this folder has the clauses of one document, or of the versions of one operator, behind its editions. A
+clause is one statement of the document in our own words, never the document's text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import msgspec
 import yaml
@@ -122,16 +123,18 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     claims: tuple[Claim, ...] = ()
 
 
+def _parts() -> Iterator[tuple[str, Iterator[Any]]]:
+    """The name of each clause file, and its two YAML documents: with the editions, and with all else, which is long."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for path in sorted(resources.files(__name__).iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".yaml"):
+            yield path.name.removesuffix(".yaml"), yaml.load_all(path.read_bytes(), loader)
+
+
 @cache
 def clause_files() -> Mapping[str, ClauseFile]:
     """All clause files, by name."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    paths = sorted(resources.files(__name__).iterdir(), key=lambda path: path.name)
-    return {
-        path.name.removesuffix(".yaml"): msgspec.convert(yaml.load(path.read_bytes(), loader), ClauseFile)
-        for path in paths
-        if path.name.endswith(".yaml")
-    }
+    return {name: msgspec.convert({**editions, **others}, ClauseFile) for name, (editions, others) in _parts()}
 
 
 @cache
@@ -158,7 +161,8 @@ def file_of(document: str) -> ClauseFile:
 @cache
 def editions() -> Mapping[str, Edition]:
     """The edition of each document that was read, by the name of the document."""
-    return {name: edition for file in clause_files().values() for name, edition in file.editions.items()}
+    found = [msgspec.convert(next(parts)["editions"], dict[str, Edition]) for _, parts in _parts()]
+    return {name: edition for editions_of_file in found for name, edition in editions_of_file.items()}
 
 
 def edition_name(document: str) -> str:
