@@ -70,7 +70,7 @@ def is_subnormal(values: np.ndarray) -> np.ndarray:
 def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """float64 values as a float type, each rounded once, to nearest even; values too large become infinite."""
     with np.errstate(over="ignore"):
-        if dtype.name != "bfloat16":
+        if name_of(dtype) != "bfloat16":
             return values.astype(dtype)
         # float64 -> float32 -> bfloat16 would round twice. Rounding the first step to odd keeps what the second needs.
         single = values.astype(np.float32)
