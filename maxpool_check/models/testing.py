@@ -98,11 +98,13 @@ def run_models(
     found = ModelTest() if found is None else found
     config = ExecutionConfig(tuple(plan.targets), plan.seconds, plan.memory, frozenset(DEFAULT_VARIANTS))
     with contextlib.closing(LocalExecutor(config)) as executor:
-        found.targets = executor.descriptions
+        # While the targets start.
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
-        lines = _Lines(plan, found, write)
         seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
-        write(header(cases, found.targets, plan.accepted_files, plan.command, seeds=seeds))
+        head = header(cases, (), plan.accepted_files, plan.command, seeds=seeds)
+        found.targets = executor.descriptions
+        lines = _Lines(plan, found, write)
+        write(msgspec.structs.replace(head, targets=tuple(found.targets)))
         for analysis in plan.models:
             if not any(each.cases for each in analysis.nodes):
                 continue

@@ -56,8 +56,6 @@ BASE, HEAD, RESNET = "onnxruntime==1.31.1", "onnxruntime==1.32.0", light("resnet
 """The releases that a gate compares, the environments of both made before; and a model."""
 
 SESSION = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
-HELP = "from maxpool_check.commands.main import main; main(['--help'])"
-CLICK = "import click; click.Group(help='nothing')(['--help'])"
 CASE = """\
   - id: case-{number}
     title: A small case to measure with
@@ -197,8 +195,6 @@ def of_commands(size, folder):
     yield row(f"`gate` from {BASE} to {HEAD} / `run` of one of them", pairs, 2)
     pairs = paired(lambda: tool("model", RESNET, "-q"), lambda: python("-c", SESSION, RESNET), few)
     yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", pairs, 3, "s")
-    pairs = paired(lambda: python("-c", HELP), lambda: python("-c", CLICK), 5 * size.repetitions)
-    yield row("`maxpool-check --help` / a click command without options", pairs, 1.3)
 
 
 def of_the_evaluator(size, shape, k, s, p, dtype, nan):
@@ -241,7 +237,7 @@ Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, n
 [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
 - {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
-- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones. Ratios are the lowest, the median and the
+- Repetitions: {size.repetitions}, fewer for long commands. Ratios are the lowest, the median and the
   highest; processor time is that of all processes, MB are those of the largest
 
 | one / its floor | by the clock | of the processor | seconds of both | MB | wanted | met |
