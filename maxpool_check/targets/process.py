@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -73,7 +74,7 @@ class Worker:
             os.set_blocking(pipe, False)
             self._poll.register(pipe, event)
         self._open = {self._stdin, self._stdout, self._stderr}
-        self._unwritten, self._unread, self._said = bytearray(), bytearray(), bytearray()
+        self._unwritten, self._unread, self._said = deque[memoryview](), bytearray(), bytearray()
         self._ended = self._polls_stdin = False
         self._description: dict[str, Any] | None = None
         self.executed, self.arrived = 0, 0.0
@@ -141,7 +142,7 @@ class Worker:
         """Send a request, which is written by :meth:`flush`, and as its pipe takes it while :meth:`next_line` waits."""
         self._heard("in", line)
         if self._stdin in self._open:
-            self._unwritten += line
+            self._unwritten.append(memoryview(line))
 
     def read(self, number: int, seconds: float, request: Request | None = None) -> Outcome:
         """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
@@ -224,7 +225,10 @@ class Worker:
         """Write as much as the pipe takes now."""
         try:
             while self._unwritten:
-                del self._unwritten[: os.write(self._stdin, self._unwritten)]
+                written = os.write(self._stdin, self._unwritten[0])
+                self._unwritten[0] = self._unwritten[0][written:]
+                if not self._unwritten[0]:
+                    self._unwritten.popleft()
         except BlockingIOError:
             pass
         except OSError:
