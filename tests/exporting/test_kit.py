@@ -21,7 +21,7 @@ COMPILERS = [
     ["clang++", "-std=c++17", "-xc++"],
 ]
 STRICT = ["-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-KERNEL = next(block.text for block in blocks("export.md") if block.file == "kernel.c")
+KERNEL, STARTUP = (block.text for block in blocks("export.md") if block.file in ("kernel.c", "startup.c"))
 WRONG = {
     "starts from zero": ("best >= 0 && !(X[cell] > X[best])", "!(X[cell] > (best < 0 ? 0 : X[best]))"),
     "counts in each plane": ("*indices++ = index", "*indices++ = index - plane * rows.size * columns.size"),
@@ -31,10 +31,6 @@ WRONG = {
     "refuses what has a meaning": ("if (!test->axes)", "if (!test->axes || test->axes[0].stride > 1)"),
     "computes what has none": ("if (!test->axes) return MAXPOOL_REFUSED", "if (!test->axes) return MAXPOOL_DONE"),
 }
-STARTUP = """
-extern void _start(void);
-__attribute__((section(".vectors"), used)) static void (*const vectors[])(void) = {(void (*)(void))0x20400000, _start};
-"""
 LARGE = """
 #include <stdlib.h>
 int run_large(void) {
