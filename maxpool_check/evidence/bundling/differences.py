@@ -51,8 +51,8 @@ def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
     clauses, kills = dict[str, Any](), dict[str, Any]()
     # What is not what a build writes says nothing.
     with contextlib.suppress(ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError):
-        files = [yaml.safe_load(members[name]) for name in names_with(members, "clauses/")]
-        clauses = {str(each["id"]): each for file in files for each in file["clauses"]}
+        files = [part for name in names_with(members, "clauses/") for part in yaml.safe_load_all(members[name])]
+        clauses = {str(each["id"]): each for file in files for each in file.get("clauses", ())}
         noticed = msgspec.json.decode(members["kills.json"])["clauses"].items()
         kills = {f"{clause} notices {each}": True for clause, kernels in noticed for each in kernels if kernels[each]}
     others = _targets(other, contents)
