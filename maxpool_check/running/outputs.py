@@ -1,7 +1,7 @@
 """Targets whose outputs were made elsewhere, on a board or in a simulator: what a program would have written, in a file.
 
-The first line of the file is the program's ``ready``. Each other one is a message of the protocol, with the id of its ``case``
-in the place of the request's ``id``, and perhaps the ``variant``.
+The first message of the file is the program's ``ready``; before it, a serial line may have had other text. Each other line is a
+message of the protocol, with the id of its ``case`` in the place of the request's ``id``, and perhaps the ``variant``.
 """
 
 from collections import defaultdict
@@ -121,6 +121,8 @@ def read_results(path: Path) -> GivenResults:
     problems = []
     for number, line in enumerate(read_regular(path, MOST_BYTES).split(b"\n"), 1):
         mistakes: Iterable[str] = ()
+        if ready is None and not line.lstrip().startswith(b"{"):
+            continue
         try:
             message = parsed(line, "expected a JSON object on each line") if line.strip() else None
             if message is not None and ready is None:

@@ -138,6 +138,7 @@ NAN = '{"case": "small:ordinary", "type": "result", "outputs": {"Y": {"dtype": "
         (READY, NAN, 2, "NaN is not JSON"),
         (READY, "[" * 100_000, 2, "nested too deeply"),
         (READY, "\n\nboard 7 is up", 4, "at 'board 7 is up'"),
+        ("U-Boot 2026.07\r\n" + json.dumps(READY), "board 7 is up", 3, "1 problem;"),
         (READY, "x\n" * 25, 21, "... and 5 more\n25 problems"),
         (ORDINARY, ORDINARY, 1, 'the first line must be that of the program: {"type": "ready"'),
         ({**READY, "protocol": 2}, ORDINARY, 1, "'protocol': expected one of 1"),
