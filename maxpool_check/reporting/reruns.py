@@ -67,11 +67,14 @@ def next_step(report: RunReport) -> str:
         return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.smallest))
     if report.exit_code == ExitCode.INCOMPLETE:
         targets = [target.name for target in report.record.header.targets]
-        failed = next((name for name in targets if any(each.startswith(name) for each in report.problems[:1])), "")
+        problem = next(iter(report.problems), "")
+        failed = next((name for name in targets if problem.startswith(name) or f" in {name}: " in problem), "")
         if failed.startswith(_PROGRAM):
             return shlex.join(["maxpool-check", "targets", "check", failed])
         if failed.startswith(_FUNCTION):
             return f"correct {failed.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
+        if failed.startswith(OUTPUTS):
+            return f"complete {failed.removeprefix(OUTPUTS)} and run again"
     return _NEXT.get(report.exit_code, "")
 
 

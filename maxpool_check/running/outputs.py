@@ -38,6 +38,8 @@ _SHOWN = 3
 
 _NO_READY = 'the first line must be that of the program: {"type": "ready", "protocol": 1}'
 
+_EACH_LINE = "expected a JSON object on each line after the first of the program; other text may stand only before that"
+
 _DEATHS = {"crash": "message", "timeout": "seconds"}
 """What else a line may report, and the key that says how: of a program that is running, the tool sees that itself."""
 
@@ -70,10 +72,12 @@ class GivenResults:
         variants = {each.name: each for each in case.variants(ALL_VARIANTS)}
         found: dict[Variant, GivenResult] = {}
         problems = []
-        # The id of a case of a file that is named alone lacks the folders.
-        longer = [name for name in self.by_case if name.endswith(f"/{case.id}")]
-        name = longer[0] if len(longer) == 1 and case.id not in self.by_case else case.id
-        for result in self.by_case.get(name, ()):
+        named = self.by_case.get(case.id)
+        if named is None:
+            # The id of a case of a file that is named alone lacks the folders.
+            longer = [results for name, results in self.by_case.items() if name.endswith(f"/{case.id}")]
+            named = longer[0] if len(longer) == 1 else ()
+        for result in named:
             outputs = result.outcome.outputs if isinstance(result.outcome, (Returned, Inferred)) else None
             if result.variant is not None:
                 variant = variants.get(result.variant)
@@ -124,7 +128,7 @@ def read_results(path: Path) -> GivenResults:
         if ready is None and not line.lstrip().startswith(b"{"):
             continue
         try:
-            message = parsed(line, "expected a JSON object on each line") if line.strip() else None
+            message = parsed(line, _EACH_LINE) if line.strip() else None
             if message is not None and ready is None:
                 ready = message
                 found = [text if key == "ready" else f"'{key}': {text}" for key, text in in_ready(message)]

@@ -89,6 +89,7 @@ def test_a_case_without_a_result_never_conforms(cli, small, outputs, tmp_path):
     target, record = outputs(ORDINARY), tmp_path / "r.jsonl"
     done = cli("run", small, "-t", target, "-o", record).check(3)
     assert f"5 of 6 cases have no result in {target}: small:padded, " in " ".join(done.out.split())
+    assert f"Next: complete {target.removeprefix('outputs:')} and run again" in done.out
     verdicts = {(each.case, each.verdict.value) for each in read(record).executions}
     assert ("small:padded", "not-expressible") in verdicts
     assert {case for case, verdict in verdicts if verdict == "conforms"} == {"small:ordinary"}
@@ -138,7 +139,7 @@ NAN = '{"case": "small:ordinary", "type": "result", "outputs": {"Y": {"dtype": "
         (READY, NAN, 2, "NaN is not JSON"),
         (READY, "[" * 100_000, 2, "nested too deeply"),
         (READY, "\n\nboard 7 is up", 4, "at 'board 7 is up'"),
-        ("U-Boot 2026.07\r\n" + json.dumps(READY), "board 7 is up", 3, "1 problem;"),
+        ("U-Boot 2026.07\r\n" + json.dumps(READY), "board 7 is up", 3, "other text may stand only before that\n1 problem;"),
         (READY, "x\n" * 25, 21, "... and 5 more\n25 problems"),
         (ORDINARY, ORDINARY, 1, 'the first line must be that of the program: {"type": "ready"'),
         ({**READY, "protocol": 2}, ORDINARY, 1, "'protocol': expected one of 1"),
