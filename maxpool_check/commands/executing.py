@@ -75,7 +75,7 @@ def started(targets: Sequence[TargetName], variants: Collection[Variant]) -> Loc
 
     A runtime takes as long to start as a thousand cases to be read.
     """
-    if any(not target.is_released or target.version is not None for target in targets):
+    if any(not target.is_released or target.version is not None or target.tool is not None for target in targets):
         return None
     config = ExecutionConfig(tuple(targets), options.setting("timeout"), options.memory_in_bytes(), frozenset(variants))
     executor = LocalExecutor(config)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.problems import Problem
-from maxpool_check.corpus.tensors import Recipe
+from maxpool_check.corpus.tensors import MOST_TOGETHER, Recipe
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, GraphModel, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
@@ -194,7 +194,7 @@ class _Computed:
         return GraphOracle.of(self.graph, resolved if isinstance(resolved, Pooling) else None)
 
 
-@lru_cache(8)  # of cases that are executed at the same time; so many of the largest fit into the memory
+@lru_cache(MOST_TOGETHER)
 def _computed(case: Case) -> _Computed:
     return _Computed(case)
 

@@ -5,7 +5,6 @@ other code, or other bugs, for. A factor that none of the bins describes (six sp
 as the kernel) is left out.
 """
 
-import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -25,21 +24,10 @@ from maxpool_check.reference.pooling import Pooling
 Bins = dict[str, str]
 """The bin of each factor, by name."""
 
-_Values = list[Any] | np.ndarray
-
-
-def _some(is_so: _Values) -> bool:
-    return bool(is_so.any()) if isinstance(is_so, np.ndarray) else any(is_so)
-
-
-def _every(is_so: _Values) -> bool:
-    return len(is_so) > 0 and bool(is_so.all() if isinstance(is_so, np.ndarray) else all(is_so))
-
-
-_QUANTIFIERS: Mapping[str, Callable[[_Values], bool]] = {
-    "some": _some,
-    "no": lambda is_so: not _some(is_so),
-    "every": _every,
+_QUANTIFIERS: Mapping[str, Callable[[np.ndarray], bool]] = {
+    "some": lambda is_so: bool(is_so.any()),
+    "no": lambda is_so: not is_so.any(),
+    "every": lambda is_so: is_so.size > 0 and bool(is_so.all()),
 }
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -52,14 +40,6 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 _NUMBER = re.compile(r"-?([0-9.]+|inf)")
-
-
-def _compared(compare: Callable[[Any, Any], Any], values: _Values, other: Any) -> _Values:
-    """A comparison of each value with a number or a word, or with that of another quantity; of few values, numpy is slow."""
-    if isinstance(values, np.ndarray):
-        return compare(values, other)
-    others = other if isinstance(other, list) else itertools.repeat(other)
-    return [compare(*pair) for pair in zip(values, others, strict=False)]
 
 
 def _rule(rule: Any, flags: Mapping[str, Rule]) -> Rule:
@@ -82,9 +62,9 @@ def _rule(rule: Any, flags: Mapping[str, Rule]) -> Rule:
         return lambda of: holds(of[name])
     compare, other = _COMPARISONS[comparison[0]], comparison[1]
     if other in OF_AXES or other in OF_CASES:
-        return lambda of: holds(_compared(compare, of[name], of[other]))
+        return lambda of: holds(compare(of[name], of[other]))
     value = float(other) if _NUMBER.fullmatch(other) else other
-    return lambda of: holds(_compared(compare, of[name], value))
+    return lambda of: holds(compare(of[name], value))
 
 
 def _rules(group: Mapping[str, Any], flags: Mapping[str, Rule] = MappingProxyType({})) -> dict[Any, Rule]:

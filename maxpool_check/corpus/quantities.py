@@ -34,12 +34,12 @@ class Features:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self._quantities: dict[str, list[Any] | np.ndarray] = {}
+        self._quantities: dict[str, np.ndarray] = {}
         # Many defects have the same flags.
         self.known: dict[Rule, bool] = {}
 
-    def __getitem__(self, name: str) -> list[Any] | np.ndarray:
-        """The numbers, or words, of a quantity: of a tensor as an array. Raises ``Inexact`` if a node before MaxPool is inexact."""
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The numbers, or words, of a quantity. Raises ``Inexact`` if a node before MaxPool has no exact result."""
         if name not in self._quantities:
             prefix, _, rest = name.partition("-")
             if name in OF_AXES:
@@ -50,7 +50,8 @@ class Features:
                 values = [len(set(self[rest]))]
             else:
                 values = OF_CASES[name](self)
-            self._quantities[name] = values if isinstance(values, np.ndarray) else [*values]
+            # Pads and strides may need more than 64 bits.
+            self._quantities[name] = values if isinstance(values, np.ndarray) else np.array([*values], object)
         return self._quantities[name]
 
     @cached_property

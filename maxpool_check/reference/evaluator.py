@@ -135,7 +135,7 @@ def _chosen_cells(part: _Part, nan: Nan, few_taps: int, *, last: bool = False) -
         wins = _wins_or_is_nan
     elif not last and all(map(_is_whole, geometry)):
         return (keys.argmax(1).reshape(-1, 1) + origins).reshape(shape), empty
-    elif keys.size * math.prod(axis.kernel for axis in geometry) <= few_taps:
+    elif math.prod(shape) * math.prod(axis.kernel for axis in geometry) <= few_taps:
         taps, empty = _all_taps(geometry)
         candidates = keys.take(taps, 1)
         first = taps.shape[1] - 1 - candidates[:, :, ::-1].argmax(2) if last else candidates.argmax(2)
