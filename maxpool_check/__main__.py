@@ -10,6 +10,6 @@ try:
 except FileNotFoundError:
     pass
 
-from maxpool_check.commands.main import main
+from maxpool_check.commands.main import program
 
-main()
+program()

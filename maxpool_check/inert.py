@@ -12,7 +12,7 @@ from typing import Any
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"  # Some languages and emoji need them; they move nothing.
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
-_NO_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_CHAR = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def line(text: object) -> str:
@@ -42,7 +42,7 @@ def property_value(text: str) -> str:
 
 def xml(text: str) -> str:
     """The text of an XML document; what its production Char leaves out is not in it."""
-    return _NO_CHAR.sub("?", block(text))
+    return re.sub(_NO_CHAR, "?", block(text))
 
 
 def dumps(value: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -55,11 +55,14 @@ class CaseFiles:
         lock: Path | None = options.setting("corpus_lock") if self.locked else None
         return lock
 
-    def read(self, only: Container[Path] | None = None) -> Corpus:
-        """Read the files, or ``only`` these. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
+    def read(self, only: Container[Path] | None = None, seen: Callable[[Case], object] = lambda _: None) -> Corpus:
+        """Read the files, or ``only`` these; ``seen`` gets each case as soon as it is read.
+
+        Raises :class:`Mistakes`, also for another corpus than that of the lock.
+        """
         expected = _lock(self.lock) if self.lock is not None else None
         with mistakes():
-            corpus = collection.collect(self.paths, options.setting("max_cells"), only)
+            corpus = collection.collect(self.paths, options.setting("max_cells"), only, seen)
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         if expected is not None and (found := differences(expected, corpus)):

@@ -17,13 +17,13 @@ from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.results.record import ExitCode, Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
@@ -70,19 +70,6 @@ def plan_of(
     )  # fmt: skip
 
 
-def started(targets: Sequence[TargetName], variants: Collection[Variant]) -> LocalExecutor | None:
-    """What runs cases on these targets, which start now and end with the command; None if one has to be made, or is the user's.
-
-    A runtime takes as long to start as a thousand cases to be read.
-    """
-    if any(not target.is_released or target.version is not None or target.tool is not None for target in targets):
-        return None
-    config = ExecutionConfig(tuple(targets), options.setting("timeout"), options.memory_in_bytes(), frozenset(variants))
-    executor = LocalExecutor(config)
-    click.get_current_context().call_on_close(executor.close)
-    return executor
-
-
 @contextlib.contextmanager
 def recorded(
     execute: Callable[[Callable[[Line], None], Callable[[int], None]], object], output: Output, total: int | None,
@@ -120,10 +107,22 @@ def run_cases(
         return replace(record, executions=tuple(record.executions))
 
 
-def read_valid(files: CaseFiles) -> Corpus:
-    """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
-    corpus = files.read()
-    validate_against_reference(corpus.cases)
+def read_valid(files: CaseFiles, begin: Callable[[Case], None] | None = None) -> Corpus:
+    """Read case files; ``begin`` gets each case as soon as it is read and checked.
+
+    Raises :class:`Mistakes`, also for a case that contradicts the reference.
+    """
+    problems: list[Problem] = []
+
+    def check(case: Case) -> None:
+        # While the reference's outputs are at hand.
+        problems.extend(contradictions(case))
+        if begin is not None and not problems:
+            begin(case)
+
+    corpus = files.read(seen=check)
+    if problems:
+        raise Mistakes(problems)
     return corpus
 
 
@@ -140,12 +139,6 @@ def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected:
             raise click.UsageError(f"cannot read {target.outputs}: {error.strerror}") from error
         if left_out := len(results.by_case.keys() - {case.id for case in selected}):
             click.echo(f"left out: {left_out} cases with a result, which -k and --spec do not select", err=True)
-
-
-def validate_against_reference(cases: Iterable[Case]) -> None:
-    """Refuse to judge by a reference that a case contradicts."""
-    if problems := [problem for case in cases for problem in contradictions(case)]:
-        raise Mistakes(problems)
 
 
 def compare_references(cases: Sequence[Case], consequence: str = "nothing was run") -> ReferenceAgreement:

@@ -4,6 +4,8 @@ The module of a command is imported when the command is called, and imports what
 completion need click alone.
 """
 
+import atexit
+import contextlib
 import errno
 import gc
 import importlib
@@ -134,6 +136,18 @@ def cli(config: str | None, color: str) -> None:
       maxpool-check run -t onnxruntime==1.32.0
       maxpool-check model my.onnx
     """
+
+
+def program() -> None:
+    """Be the program ``maxpool-check``: as :func:`main`, but memory is left to the system, which frees it at once."""
+    try:
+        main()
+    except SystemExit as done:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, AttributeError):
+                stream.flush()
+        os._exit(done.code if isinstance(done.code, int) else 0)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -138,7 +138,9 @@ def _words(text: str) -> list[str]:
 
 
 def _path(text: str) -> Path:
-    imported("corpus.collection:located")(Path(text))
+    if text.startswith("corpus"):
+        # Nothing else need be imported for the paths of the user.
+        imported("corpus.collection:located")(Path(text))
     return Path(text)
 
 

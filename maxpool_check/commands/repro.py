@@ -140,7 +140,9 @@ def _subject(
     inputs: Path | None, shapes: dict[str, tuple[int, ...]],
 ) -> _Subject:  # fmt: skip
     """What to reproduce: the first case of those named that diverges, with the known defect that is named or that it shows."""
-    from maxpool_check.commands import case_files, executing, model_cases
+    from maxpool_check.commands import case_files, model_cases
+    from maxpool_check.commands.output import Mistakes
+    from maxpool_check.corpus.case import contradictions
     from maxpool_check.corpus.collection import NAME
     from maxpool_check.corpus.conditions import shown_by
     from maxpool_check.corpus.quantities import Features
@@ -157,7 +159,8 @@ def _subject(
     # Another defect may show the same kinds there.
     is_gone = defect is not None and target.version in versions.repaired(defect)
     for candidate in candidates:
-        executing.validate_against_reference([candidate])
+        if problems := contradictions(candidate):
+            raise Mistakes(problems)
         variants = _variants(candidate, name, defect)
         case_run = run_case(session, candidate, variants)
         if (variant := None if is_gone else _chosen(case_run, name, defect)) is not None:

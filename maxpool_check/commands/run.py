@@ -1,6 +1,7 @@
 """``maxpool-check run``."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
+    from maxpool_check.targets.starting import StartingTarget
 
 
 @click.command("run")
@@ -57,24 +59,27 @@ def command(
       maxpool-check run cases/ -t onnxruntime==1.32.0
       maxpool-check run -k 'edge/*' --report html=report.html
     """
+    scheduler = options.cluster(jobs)
+    # First of all: they start while the rest is imported and the cases are read.
+    starting = _starting(targets) if jobs == 1 and scheduler is None and transcript is None else []
+
     from maxpool_check.commands import executing
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Output
-    from maxpool_check.reporting import json
-    from maxpool_check.reporting.run_report import RunReport
-    from maxpool_check.results.record import ExitCode
+    from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
     from maxpool_check.running.run import run
     from maxpool_check.targets.transcript import transcribing
 
-    scheduler = options.cluster(jobs)
     files = CaseFiles(paths, selected, spec, locked=True)
     targets = files.claimed_by(targets)
     shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
-    here = jobs == 1 and scheduler is None and transcript is None
-    executor = executing.started(targets, variants) if here else None
-    corpus = executing.read_valid(files)
+    config = ExecutionConfig(targets, options.setting("timeout"), options.memory_in_bytes(), variants)
+    executor = LocalExecutor(config, starting=starting) if starting else None
+    # Which cases are selected is known when all are read.
+    begin = executor.begin if executor is not None and not (selected or spec) else None
+    corpus = executing.read_valid(files, begin)
     defects, known_files = executing.read_known(known, corpus.known_files, files.lock)
     shown.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
@@ -86,6 +91,10 @@ def command(
         )  # fmt: skip
 
         def interrupted(record: "Record") -> None:
+            from maxpool_check.reporting import json
+            from maxpool_check.reporting.run_report import RunReport
+            from maxpool_check.results.record import ExitCode
+
             if shown.prints_json:
                 json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
 
@@ -95,13 +104,33 @@ def command(
             return _publish(record, shown, verbose)
 
 
+def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
+    """The targets, which start now and end with the command; none if an environment may have to be made, or one is the user's."""
+    from maxpool_check.targets.session import TargetSession
+    from maxpool_check.targets.starting import StartingTarget
+    from maxpool_check.targets.target import Target
+
+    if any(not target.is_released or target.version is not None or target.tool is not None for target in targets):
+        return []
+    limits = options.setting("timeout"), options.memory_in_bytes()
+
+    def start(name: "TargetName") -> StartingTarget:
+        target = StartingTarget(lambda: TargetSession(Target(name, *limits)))
+        click.get_current_context().call_on_close(target.close)
+        return target
+
+    return [start(name) for name in targets]
+
+
 def _publish(record: "Record", output: "Output", verbose: int) -> int:
     """Write and print the reports of a complete run; the exit code."""
+    assert record.footer is not None
+    code = record.footer.exit_code
+    if output.quiet and not code and not output.reports:
+        return code
     from maxpool_check.reporting.github import workflow_commands
     from maxpool_check.reporting.run_report import RunReport
 
-    assert record.footer is not None
-    code = record.footer.exit_code
     # The text has them, too.
     for message in record.footer.errors if not output.prints_text and not output.quiet else ():
         options.echo(f"error: {message}", err=True)

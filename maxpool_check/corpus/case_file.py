@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +42,14 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Cas
     return cases_of(read(path), path, root, most_cells)
 
 
-def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Case]:
-    """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError`."""
+def cases_of(
+    document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS,
+    seen: Callable[[Case], Case] = lambda case: case,
+) -> list[Case]:  # fmt: skip
+    """The cases of the document of one file, as :func:`read_cases` has them, and what ``seen`` makes of each as it is read.
+
+    Raises :class:`CorpusError`.
+    """
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.
@@ -54,7 +60,7 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
     reader = _Reader(document, path, root, most_cells, specified)
-    cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
+    cases = [seen(case) for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
         raise CorpusError(problems + [problem for case in cases for problem in contradictions(case)])

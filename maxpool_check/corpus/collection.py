@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -124,12 +124,15 @@ class Corpus:
         return [file for root in self.roots for file in defect_files(root)]
 
 
-def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None) -> Corpus:
+def collect(
+    paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None,
+    seen: Callable[[Case], object] = lambda _: None,
+) -> Corpus:  # fmt: skip
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    ``only``: no other files than these. In a folder without case files, tests of other suites are read; a path may also
-    name such a test. Cases of the corpus that
-    comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
+    ``only``: no other files than these. ``seen`` gets each case as soon as it is read, in order. In a folder without case files,
+    tests of other suites are read; a path may also name such a test. Cases of the corpus that comes with the tool have its names as
+    their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path, str]] = {}
@@ -143,7 +146,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container
         for file in _readable(path, root, problems):
             if file.resolve() not in files and (only is None or file in only):
                 files[file.resolve()] = (file, root, str(named(file) if is_shipped(name) else file))
-    suites = [_read(*source, most_cells) for source in files.values()]
+    suites = [_read(*source, most_cells, seen) for source in files.values()]
     cases = tuple(case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
@@ -266,17 +269,24 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not onnx_testdata.is_of_models(file))
 
 
-def _read(file: Path, root: Path, name: str, most_cells: int) -> Suite:
+def _read(file: Path, root: Path, name: str, most_cells: int, seen: Callable[[Case], object]) -> Suite:
     """The cases of a file, whose ``name`` is their origin."""
+
+    def named_and_seen(case: Case) -> Case:
+        if name != str(file):
+            case = replace(case, origin=replace(case.origin, path=name))
+        seen(case)
+        return case
+
     if file.suffix in FORMATS and not _is_case_file(file):
-        return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
+        suite = read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
+        for case in suite.cases:
+            seen(case)
+        return suite
     try:
-        cases = tuple(case_file.cases_of(document.read(file), file, root, most_cells))
+        return Suite(tuple(case_file.cases_of(document.read(file), file, root, most_cells, named_and_seen)))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
-    if name != str(file):
-        cases = tuple(replace(case, origin=replace(case.origin, path=name)) for case in cases)
-    return Suite(cases)
 
 
 def _is_case_file(file: Path) -> bool:

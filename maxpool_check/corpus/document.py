@@ -176,7 +176,8 @@ class _Parser:
     def __init__(self, text: str, name: str) -> None:
         self.name = name
         self.problems: list[Problem] = []
-        self._events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        # Not by yaml.parse: a generator takes as long as what it gives.
+        self._next_event = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_event
         self._anchors: dict[str, tuple[Any, Mark | int, int]] = {}
         self._size = 0
         """How many values there are so far, those of aliases included."""
@@ -185,11 +186,11 @@ class _Parser:
     def root(self) -> tuple[Any, Mark | int] | None:
         """The data of the file with its place; None if there are none."""
         root = None
-        for event in self._events:
+        while not isinstance(event := self._next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     raise _Stop("a second document starts here; one file is one document", event)
-                root = self._value(next(self._events), 0)
+                root = self._value(self._next_event(), 0)
         return root
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
@@ -210,16 +211,16 @@ class _Parser:
             raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
         elif isinstance(event, yaml.SequenceStartEvent):
             data, places = [], []
-            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+            while not isinstance(inner := self._next_event(), yaml.SequenceEndEvent):
                 value, of_value = self._value(inner, depth + 1)
                 data.append(value)
                 places.append(of_value)
             place = Mark(start.line + 1, start.column + 1, places)
         else:
             data = {}
-            while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
+            while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
                 key, of_key = self._key(inner, depth + 1)
-                value, of_value = self._value(next(self._events), depth + 1)
+                value, of_value = self._value(self._next_event(), depth + 1)
                 if key in data:
                     message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
                     self.problems.append(Problem(self.name, *divmod(of_key, _LONGEST), message))

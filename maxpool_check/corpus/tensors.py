@@ -24,7 +24,7 @@ MOST_CELLS = 2**25
 """The most cells that X or Y may have, unless the user sets another limit."""
 
 MOST_TOGETHER = 4
-"""So many cases are executed at the same time, and so many of the largest X fit into the memory; others are made again."""
+"""So many of the largest X fit into the memory; others are made again where they are needed."""
 
 _FEW_CELLS = 4096
 """The values of so many cells take no more memory than what else a case has."""

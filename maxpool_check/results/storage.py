@@ -117,8 +117,11 @@ class Recorder(contextlib.ExitStack):
         super().__init__()
         self._path = path
         self._streams: list[tuple[Path, IO[bytes]]] = []
-        self._stored: Path | None = None
-        self._record: Record | None = None
+        self._stored = Path()
+        self._header: RunHeader | None = None
+        self._footer: RunFooter | None = None
+        self._executions, self._count = list[Execution](), 0
+        self._outputs: dict[str, StoredOutput] = {}
 
     def write(self, line: Line) -> None:
         """Add one line, complete or not at all. Raises ``OSError``."""
@@ -129,14 +132,28 @@ class Recorder(contextlib.ExitStack):
             with named(path):
                 stream.write(encoded)
                 stream.flush()
-        self._record = None
+        match line:
+            case RunHeader():
+                self._header = line
+            case RunFooter():
+                self._footer = line
+            case StoredOutput():
+                self._outputs[line.sha256] = line
+            case Execution():
+                self._count += 1
+                if self._count <= _MOST_IN_MEMORY:
+                    self._executions.append(line)
+                else:
+                    self._executions.clear()
 
     @property
     def record(self) -> Record | None:
         """The record so far; None before its first line. It can be read until the recorder is closed."""
-        if self._record is None and self._stored is not None:
-            self._record = read(self._stored)
-        return self._record
+        if self._header is None:
+            return None
+        is_whole = self._count == len(self._executions)
+        executions = self._executions if is_whole else StoredExecutions(self._stored, self._count)
+        return Record(self._header, executions, self._footer, outputs=self._outputs)
 
     def _open(self) -> None:
         if self._path == STDOUT:

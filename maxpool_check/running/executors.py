@@ -2,19 +2,18 @@
 
 import contextlib
 import platform
-import threading
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 
 import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.target_selector import OUTPUTS
-from maxpool_check.results.outputs import StoredOutput
+from maxpool_check.results.outputs import MOST_BYTES_IN_ALL, StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import (
@@ -33,14 +32,19 @@ from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.starting import StartingTarget
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.transcript import Transcript
 
 DEATHS_IN_A_ROW = 20
 """A target is given up after so many crashes, time-outs and failures in a row."""
 
-CASES_AHEAD = 3
-"""The number of cases that are submitted ahead of the one being judged, so that no worker is idle."""
+CASES_AHEAD, CELLS_AHEAD = 50, 2**20
+"""So many cases are submitted ahead of the one being judged, so that no worker is idle; fewer if their X have more cells."""
+
+MOST_HELD = 10_000
+"""The results of so many cases are held until all files are read, with as many outputs as a record may have: a record is made of
+valid files alone."""
 
 CHUNK = 25
 """The number of cases that are sent to another process together."""
@@ -73,9 +77,6 @@ class TargetResult:
     lost: str | None = None
     outputs: Mapping[str, StoredOutput | None] = field(default_factory=dict)
 
-
-_STOP_SECONDS = 5
-"""The time limit for targets that are still starting to notice that they are ended."""
 
 CaseResults = Mapping[str, TargetResult]
 """The results of a case by the name of the target."""
@@ -115,111 +116,155 @@ class FailureBudget:
             self.given_up[name] = execution.message if is_error else f"{DEATHS_IN_A_ROW} deaths in a row"
 
 
+class _CaseQueue:
+    """Cases that targets execute in order; ``ahead`` are those that were submitted and not finished, of all ``submitted``."""
+
+    def __init__(
+        self,
+        sessions: Iterable[TargetSession],
+        variants: Collection[Variant],
+        given_up: Mapping[str, str] | None = None,
+    ) -> None:
+        self.budget = FailureBudget(variants, given_up)
+        self.ahead: deque[tuple[Case, GraphOracle | Refused, dict[str, StartedCase]]] = deque()
+        self.submitted = 0
+        self._cells = 0
+        self._sessions = {session.profile.description.name: session for session in sessions}
+        self._variants = variants
+
+    def submit(self, case: Case) -> None:
+        """Have a case executed on the targets that are not given up."""
+        # Computed once for all targets, and while their workers are busy.
+        oracle = case.oracle()
+        started = {
+            name: start_case(session, case, self._variants, oracle)
+            for name, session in self._sessions.items()
+            if name not in self.budget.given_up
+        }
+        self.ahead.append((case, oracle, started))
+        self.submitted += 1
+        self._cells += case.X.size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether enough cases are ahead: of large ones, one beside that which is awaited."""
+        return len(self.ahead) > (CASES_AHEAD if self._cells <= CELLS_AHEAD else 1)
+
+    @property
+    def is_first_done(self) -> bool:
+        """Whether the outcomes of the first case ahead have arrived."""
+        if not self.ahead:
+            return False
+        numbers = {
+            name: [*chain.from_iterable(each for _, each in started)] for name, started in self.ahead[0][2].items()
+        }
+        # They come in order.
+        return all(not each or self._sessions[name].has_arrived(each[-1]) for name, each in numbers.items())
+
+    def finish(self) -> CaseResults:
+        """The results of the first case ahead; waits for them."""
+        case, oracle, started = self.ahead.popleft()
+        self._cells -= case.X.size
+        results = dict.fromkeys(self._sessions, TargetResult())
+        for name in started.keys() - self.budget.given_up.keys():
+            run = finish_case(self._sessions[name], case, started[name], oracle)
+            results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
+        counted = self.budget.counted(case, results)
+        for name in self._sessions.keys() & self.budget.given_up.keys():
+            self._sessions[name].close()
+        return counted
+
+
 class LocalExecutor:
     """Runs cases in this process, with one worker for each target."""
 
-    def __init__(self, config: ExecutionConfig, *, inspects: bool = True) -> None:
-        """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready.
+    def __init__(
+        self, config: ExecutionConfig, *, inspects: bool = True, starting: Sequence[StartingTarget] = ()
+    ) -> None:
+        """Start all targets concurrently, unless they are ``starting``; ``descriptions`` and ``errors`` wait until they are ready.
 
         ``inspects``: the descriptions say what the targets are made of.
         """
-        self._config, self._inspects = config, inspects
+        self._config = config
         self.given_up: Mapping[str, str] = {}
         """Why targets were given up, by name."""
-        self._sessions: list[TargetSession] = []
-        self._closed = False
-        self._starting = [Future[tuple[TargetSession, TargetDescription]]() for _ in config.targets]
-        for start in zip(config.targets, self._starting, strict=True):
-            # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
-            threading.Thread(target=self._start, args=start, daemon=True).start()
+        self._read: deque[Case] = deque()
+        self._held: deque[CaseResults] = deque()
+        self._held_bytes = 0
+        self._queue: _CaseQueue | None = None
+        self._starting = starting or [
+            StartingTarget(partial(_session, name, config), inspects=inspects) for name in config.targets
+        ]
 
     @property
     def sessions(self) -> list[TargetSession]:
         """The targets that started, in order; waits for them."""
-        return [future.result()[0] for future in self._starting if future.exception() is None]
+        return [target.session for target in self._starting if target.error is None]
 
     @property
     def descriptions(self) -> list[TargetDescription]:
         """The targets that started, in order; waits for them."""
-        return [future.result()[1] for future in self._starting if future.exception() is None]
+        return [target.description for target in self._starting if target.error is None]
 
     @property
     def errors(self) -> list[str]:
         """Why the other targets did not start."""
-        errors = [error for future in self._starting if (error := future.exception()) is not None]
+        errors = [error for target in self._starting if (error := target.error) is not None]
         for error in errors:
             if not isinstance(error, CannotStart):
                 raise error
         return [str(error) for error in errors]
 
+    def begin(self, case: Case) -> None:
+        """Execute a case of the run while others are still read; :meth:`results` gives what came of it.
+
+        It waits for nothing but what a case itself makes wait.
+        """
+        if len(self._held) == MOST_HELD or self._held_bytes > MOST_BYTES_IN_ALL:
+            return
+        self._read.append(case)
+        if not all(target.is_ready for target in self._starting):
+            return
+        queue = self._queue = self._queue or _CaseQueue(self.sessions, self._config.variants)
+        while self._read and not queue.is_full:
+            queue.submit(self._read.popleft())
+        while queue.is_first_done and len(self._held) < MOST_HELD:
+            results = queue.finish()
+            outputs = chain.from_iterable(each.outputs.values() for each in results.values())
+            self._held_bytes += sum(len(output.data) for output in outputs if output is not None)
+            self._held.append(results)
+
     def results(self, cases: Iterable[Case], given_up: Mapping[str, str] | None = None) -> Iterator[CaseResults]:
-        """The results of each case, in order; a few cases are submitted ahead. Targets may be ``given_up`` before."""
-        budget = FailureBudget(self._config.variants, given_up)
-        self.given_up = budget.given_up
-        sessions = {session.profile.description.name: session for session in self.sessions}
-        ahead: deque[tuple[Case, GraphOracle | Refused, dict[str, StartedCase]]] = deque()
+        """The results of each case, in order; a few cases are submitted ahead. Targets may be ``given_up`` before.
 
-        def finished() -> CaseResults:
-            case, oracle, started = ahead.popleft()
-            results = dict.fromkeys(sessions, TargetResult())
-            for name in started.keys() - budget.given_up.keys():
-                run = finish_case(sessions[name], case, started[name], oracle)
-                results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
-            counted = budget.counted(case, results)
-            for name in sessions.keys() & budget.given_up.keys():
-                sessions[name].close()
-            return counted
-
-        for case in cases:
-            # Computed once for all targets, and while their workers are busy.
-            oracle = case.oracle()
-            started = {
-                name: start_case(session, case, self._config.variants, oracle)
-                for name, session in sessions.items()
-                if name not in budget.given_up
-            }
-            ahead.append((case, oracle, started))
-            if len(ahead) > CASES_AHEAD:
-                yield finished()
-        while ahead:
-            yield finished()
+        The first of the cases are those that were begun.
+        """
+        queue = self._queue or _CaseQueue(self.sessions, self._config.variants, given_up)
+        self._queue, self.given_up = None, queue.budget.given_up
+        while self._held:
+            yield self._held.popleft()
+        for case in islice(cases, queue.submitted, None):
+            queue.submit(case)
+            if queue.is_full:
+                yield queue.finish()
+        while queue.ahead:
+            yield queue.finish()
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
-        self._closed = True
-        for session in list(self._sessions):
-            session.end()
+        for target in self._starting:
+            target.end()
 
     def close(self) -> None:
         """End all targets. From the thread that runs the cases."""
         self.end()
-        # A process that is forked later must not inherit what a thread has locked.
-        wait(self._starting, _STOP_SECONDS)
-        for future in self._starting:
-            if future.done() and future.exception() is None:
-                future.result()[0].close()
+        for target in self._starting:
+            target.close()
 
-    def _start(self, name: TargetName, future: Future[tuple[TargetSession, TargetDescription]]) -> None:
-        try:
-            config = self._config
-            target = Target(name, config.seconds, config.memory, config.transcript, config.source)
-            session = session_of(target)
-            self._sessions.append(session)
-            if self._closed:
-                session.end()
-            with contextlib.ExitStack() as stack:
-                inspection = stack.enter_context(contextlib.closing(Inspection(target))) if self._inspects else None
-                try:
-                    description = session.profile.description
-                except BaseException:
-                    session.close()
-                    raise
-                if inspection is not None:
-                    description = inspection.added_to(description)
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            future.set_result((session, description))
+
+def _session(name: TargetName, config: ExecutionConfig) -> TargetSession:
+    """The session of a target, whose environment may be made now. Raises :class:`CannotStart`."""
+    return session_of(Target(name, config.seconds, config.memory, config.transcript, config.source))
 
 
 class RemoteExecutor:

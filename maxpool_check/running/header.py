@@ -10,12 +10,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import msgspec
 import numpy as np
+import onnx
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
@@ -152,7 +153,7 @@ def header(
         # The release without what a distributor adds.
         system=f"{platform.system()} {platform.release().partition('-')[0]}",
         cpu=processor()[0],
-        libraries={name: version(name) for name in ("numpy", "ml_dtypes", "onnx")},
+        libraries={library.__name__: library.__version__ for library in (np, ml_dtypes, onnx)},
         targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),

@@ -72,12 +72,12 @@ class GivenResults:
         variants = {each.name: each for each in case.variants(ALL_VARIANTS)}
         found: dict[Variant, GivenResult] = {}
         problems = []
-        named = self.by_case.get(case.id)
-        if named is None:
+        given = self.by_case.get(case.id)
+        if given is None:
             # The id of a case of a file that is named alone lacks the folders.
             longer = [results for name, results in self.by_case.items() if name.endswith(f"/{case.id}")]
-            named = longer[0] if len(longer) == 1 else ()
-        for result in named:
+            given = longer[0] if len(longer) == 1 else ()
+        for result in given:
             outputs = result.outcome.outputs if isinstance(result.outcome, (Returned, Inferred)) else None
             if result.variant is not None:
                 variant = variants.get(result.variant)

@@ -27,11 +27,11 @@ def run(
     plan: RunPlan,
     write: Callable[[Line], None],
     progress: Callable[[int], None] = lambda _: None,
-    executor: Executor | None = None,
+    executor: LocalExecutor | None = None,
 ) -> None:
     """Run the plan and pass each line of its record to ``write``.
 
-    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan. A target that cannot be
+    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan, and is closed by who did that. A target that cannot be
     started is an error in the footer. An interruption ends every worker and leaves no footer. Raises :class:`PoolLost`
     before the first line if there are no processes to run in.
     """
@@ -45,7 +45,7 @@ def run(
             running = RemoteExecutor(config, pool)
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
-        stack.callback(running.close)
+        stack.callback(running.close if executor is None or running is not executor else executor.end)
         settings = RunSettings(
             variants=tuple(variant.name for variant in sorted(plan.variants)),
             strict=plan.strict,

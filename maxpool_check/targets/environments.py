@@ -17,7 +17,6 @@ import textwrap
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -29,11 +28,6 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cache, made, python_of
 from maxpool_check.targets.machines import THIS, Machine, write_environment
 from maxpool_check.targets.worker.contents import WHEELS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
@@ -158,6 +152,13 @@ def _write_wheels(folder: Path, source: WheelSource) -> None:
 
     Without them it is as good for tests.
     """
+    from importlib import metadata
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     packages = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
     installed = {
         canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=list(map(str, packages)))

@@ -5,13 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.results.details import Processor
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
@@ -180,6 +178,8 @@ class Target:
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
         hint = ""
+        from importlib import metadata
+
         runtime = RUNTIMES.get(self.name.runtime) if not self.folders and self.python == sys.executable else None
         if runtime is not None and not any(metadata.distributions(name=runtime.distribution)):
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
@@ -266,6 +266,9 @@ class Target:
 
 def smallest_request(opset: int, domain: str = "") -> Request:
     """A request for the smallest MaxPool, over one spatial axis."""
+    # It is slow to import, and runtimes start meanwhile.
+    from maxpool_check.graphs.model import maxpool_model
+
     X, attributes = np.zeros((1, 1, 1), np.float32), {"kernel_shape": [1]}
     return Request(X, ("Y",), maxpool_model(opset, attributes, "float32", X.shape, ("Y",), domain=domain), attributes)
 

@@ -1,0 +1,86 @@
+"""Targets that start in threads of their own, while their environments are inspected and this process does something else."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.targets.inspection import Inspection
+from maxpool_check.targets.session import TargetSession
+
+_STOP_SECONDS = 5
+"""How long a target that is still starting may take to notice that it is ended."""
+
+
+class StartingTarget:
+    """A target that is starting: its worker at once, the inspection of its environments beside that."""
+
+    def __init__(self, make: Callable[[], TargetSession], *, inspects: bool = True) -> None:
+        """``make`` makes its session, which may have to install an environment and may raise ``CannotStart``.
+
+        ``inspects``: the description says what it is made of.
+        """
+        self._make, self._inspects = make, inspects
+        self._made: TargetSession | None = None
+        self._ended = False
+        self._session, self._description = Future[TargetSession](), Future[TargetDescription]()
+        # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
+        threading.Thread(target=self._start, daemon=True).start()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its session can be used; never waits."""
+        return self._session.done() and self._session.exception() is None
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why it cannot be started, None if its session can be used; waits for either."""
+        return self._session.exception()
+
+    @property
+    def session(self) -> TargetSession:
+        """The session of a target that can be used."""
+        return self._session.result()
+
+    @property
+    def description(self) -> TargetDescription:
+        """The description of a target that can be used; waits for the inspection."""
+        return self._description.result()
+
+    def end(self) -> None:
+        """Kill it; nothing more is executed. From any thread."""
+        self._ended = True
+        if self._made is not None:
+            self._made.end()
+
+    def close(self) -> None:
+        """End it. From the thread that uses its session."""
+        self.end()
+        # A process that is forked later must not inherit what a thread has locked.
+        wait([self._description], _STOP_SECONDS)
+        if self.is_ready:
+            self.session.close()
+
+    def _start(self) -> None:
+        try:
+            self._made = session = self._make()
+            if self._ended:
+                session.end()
+            with contextlib.ExitStack() as stack:
+                inspection = None
+                if self._inspects:
+                    inspection = stack.enter_context(contextlib.closing(Inspection(session.target)))
+                try:
+                    description = session.profile.description
+                except BaseException:
+                    session.close()
+                    raise
+                self._session.set_result(session)
+                self._description.set_result(
+                    inspection.added_to(description) if inspection is not None else description
+                )
+        except BaseException as error:
+            for future in (self._session, self._description):
+                if not future.done():
+                    future.set_exception(error)
