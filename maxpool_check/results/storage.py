@@ -152,7 +152,7 @@ class Recorder(contextlib.ExitStack):
         if self._header is None:
             return None
         is_whole = self._count == len(self._executions)
-        executions = self._executions if is_whole else StoredExecutions(self._stored, self._count)
+        executions = tuple(self._executions) if is_whole else StoredExecutions(self._stored, self._count)
         return Record(self._header, executions, self._footer, outputs=self._outputs)
 
     def _open(self) -> None:

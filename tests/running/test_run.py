@@ -21,7 +21,7 @@ from maxpool_check.results.record import Execution
 from maxpool_check.results.storage import Recorder, read
 from maxpool_check.running import pool
 from maxpool_check.running.decisions import completeness
-from maxpool_check.running.executors import CASES_AHEAD, CHUNK, ExecutionConfig, LocalExecutor
+from maxpool_check.running.executors import CASES_AHEAD, CELLS_AHEAD, CHUNK, ExecutionConfig, LocalExecutor
 from maxpool_check.running.run import TargetRecorders
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import Worker
@@ -29,12 +29,12 @@ from tests.conftest import KERNELS, ROOT, SMALL, all_end, children, environment,
 from tests.conftest import run_record as record
 
 
-def many(tmp_path, count):
+def many(tmp_path, count, size=4):
     folder = tmp_path / "many"
     folder.mkdir()
     (folder / "x.yaml").write_text(
         f"cases:\n  - matrix: {{n: {[*range(count)]}}}\n    id: case-$n\n    outputs: [Y]\n"
-        "    input: {dtype: float32, shape: [1, 1, 4], fill: $n}\n    attributes: {kernel_shape: [2]}\n"
+        f"    input: {{dtype: float32, shape: [1, 1, {size}], fill: $n}}\n    attributes: {{kernel_shape: [2]}}\n"
     )
     return folder
 
@@ -308,8 +308,9 @@ def test_of_a_record_no_more_than_a_part_is_held(tmp_path, name):
     assert peak(44_000) < 1.5 * peak(22_000)
 
 
-def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path):
-    corpus = collect([many(tmp_path, 40)])
+@pytest.mark.parametrize(("size", "most"), [(4, CASES_AHEAD), (CELLS_AHEAD, 1)])
+def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, size, most):
+    corpus = collect([many(tmp_path, most + 10, size)])
     taken = []
 
     def cases():
@@ -318,9 +319,32 @@ def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path):
             yield case
 
     with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel("right")),)))) as executor:
-        for number, _ in enumerate(executor.results(cases()), 1):
-            assert len(taken) - number <= CASES_AHEAD
-    assert len(taken) == number == 40
+        ahead = [len(taken) - number for number, _ in enumerate(executor.results(cases()), 1)]
+    assert (max(ahead), len(ahead)) == (most, most + 10)
+
+
+@pytest.mark.parametrize("target", [kernel("right"), misbehaving("dies"), misbehaving("dies_every_other_time")])
+def test_what_is_executed_while_cases_are_read_is_the_beginning_of_the_run(tmp_path, target):
+    folder = many(tmp_path, 40)
+    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(target),)))) as executor:
+        assert executor.sessions
+        for case in collect([folder]).cases[:30]:
+            executor.begin(case)
+        begun = record(folder, target, executor=executor)
+    alone = record(folder, target)
+    assert untimed(begun.executions) == untimed(alone.executions)
+    assert (begun.footer.summary, begun.footer.errors) == (alone.footer.summary, alone.footer.errors)
+
+
+def test_reading_cases_does_not_wait_for_a_target(tmp_path):
+    cases = collect([many(tmp_path, 5)]).cases
+    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(misbehaving("deaf")),), seconds=5))) as executor:
+        assert executor.sessions
+        for case in cases:
+            executor.begin(case)
+        executor.end()
+        (execution, *_), *_ = (each.executions for results in executor.results(cases) for each in results.values())
+    assert execution.verdict != "times-out"
 
 
 RIGHT = kernel("right")
