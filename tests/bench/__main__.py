@@ -10,7 +10,6 @@ import json
 import os
 import pickle
 import platform
-import shlex
 import statistics
 import subprocess
 import sys
@@ -84,16 +83,15 @@ class Used(NamedTuple):
 def row(what, pairs, limit=None, unit="x"):
     """A row in Markdown of what was measured, each time beside its floor.
 
-    ``limit`` is a most of the times by the clock over those of the floor, or a least if it is negative; with the unit ``s`` or
-    ``MB`` of what the command itself took.
+    ``limit`` is a most of the times by the clock over those of the floor; with the unit ``s`` or ``MB`` of what the command
+    itself took.
     """
     ratios = [[getattr(one, name) / getattr(floor, name) for one, floor in pairs] for name in ("wall", "cpu")]
     of_unit = {"x": ratios[0], "s": [one.wall for one, _ in pairs], "MB": [one.memory for one, _ in pairs]}
     clock, processor = (" to ".join(f"{f(each):.3g}" for f in (min, statistics.median, max)) for each in ratios)
     wanted = met = ""
     if limit is not None:
-        wanted = f"{'at most' if limit > 0 else 'at least'} {abs(limit):g} {unit}"
-        found = {value <= limit if limit > 0 else value >= -limit for value in of_unit[unit]}
+        wanted, found = f"at most {limit:g} {unit}", {value <= limit for value in of_unit[unit]}
         met = "unclear" if len(found) > 1 else "yes" if found == {True} else "no"
     taken = " / ".join(f"{statistics.median(each.wall for each in sides):.3g} s" for sides in zip(*pairs, strict=True))
     return f"| {what} | {clock} | {processor} | {taken} | {max(of_unit['MB']):.3g} | {wanted} | {met} |"
@@ -108,9 +106,7 @@ def paired(one, floor, repetitions):
 
 def calls(function, count):
     """What gives the median processor time of so many calls in a row, in one thread."""
-    return lambda: Used(
-        *2 * [statistics.median(timeit.repeat(function, timer=time.thread_time, number=1, repeat=count))]
-    )
+    return lambda: Used(*2 * [statistics.median(timeit.repeat(function, "", time.thread_time, count, 1))])
 
 
 def process(*words):
@@ -130,7 +126,10 @@ tool = partial(python, "-m", "maxpool_check")
 
 
 def case_files(folder, count):
-    """Write so many small cases, all of which the document defines, into files of a new folder."""
+    """The folder of so many small cases, all of which the document defines; it is made once in a folder."""
+    folder /= f"cases-{count}"
+    if folder.exists():
+        return folder
     folder.mkdir()
     drawn = itertools.cycle(itertools.product((2, 3, 4), (1, 2, 3), (0, 1), ("float16", "float32", "float64")))
     for start in range(0, count, 10_000):
@@ -157,54 +156,45 @@ def ready_requests(folder, path):
     return path
 
 
-def run_all(folder, record, count, *words):
-    """What ``run`` takes for so many cases: all must have been run, with Indices and of Y alone."""
-    report = Path(record).with_suffix(".json")
-    used = tool("run", folder, "-q", "-o", record, "--report", f"json={report}", *words)
-    found = json.loads(report.read_text())["summary"]
-    if found["cases"] != count or found["conforms"] != found["executions"] or found["executions"] < 2 * count:
-        raise RuntimeError(f"{count} cases came to {found}")
-    return used
-
-
 def of_runs(size, folder):
     """Runs of small cases and of the corpus, beside a bare loop that makes a session of ready bytes for each request."""
     record, loop = folder / "record.jsonl", "a bare loop of the same requests"
 
-    bare = (sys.executable, Path(__file__).with_name("floor.py"), folder / "requests.pickle")
+    def against_loop(cases, repetitions, command):
+        requests = ready_requests(cases, folder / "requests.pickle")
+        return paired(command, lambda: python(Path(__file__).with_name("floor.py"), requests), repetitions)
 
-    def against_loop(cases, repetitions, run):
-        ready_requests(cases, folder / "requests.pickle")
-        return paired(run, lambda: process(*bare), repetitions)
-
-    def run_of(count, *words):
-        path = folder / f"cases-{count}"
-        cases = path if path.exists() else case_files(path, count)
-        return lambda: run_all(cases, record, count, *words)
+    def run(count, *words):
+        # All must conform, with Indices and of Y alone.
+        used = tool("run", case_files(folder, count), "-q", "-o", record, *words)
+        footer = json.loads(record.read_bytes().splitlines()[-1])
+        if footer["exit_code"] or footer["executions"] < 2 * count:
+            raise RuntimeError(f"{count} cases came to {footer}")
+        return used
 
     for count, repetitions in ((size.cases, size.repetitions), (size.many, 1)):
-        run = run_of(count)
-        pairs = against_loop(folder / f"cases-{count}", repetitions, run)
+        pairs = against_loop(case_files(folder, count), repetitions, partial(run, count))
         yield row(f"`run` of {count} cases / {loop}", pairs, 1.75)
     yield row(f"the same: the largest process with {size.many} cases", pairs, 150, "MB")
-    two = partial(process, "sh", "-c", "{0} & {0} & wait".format(shlex.join(map(str, bare))))
-    yield row("two such loops at once / one: a run is two processes", paired(two, lambda: process(*bare), 1))
-    corpus = folder / f"cases-{size.cases}" if size.tiny else CASES
-    pairs = against_loop(corpus, size.repetitions // 2 + 1, lambda: tool("run", corpus, "-q", "-o", record))
+    pairs = against_loop(size.corpus, size.repetitions // 2 + 1, lambda: tool("run", size.corpus, "-q", "-o", record))
     yield row(f"`run` of `cases/` / {loop}", pairs, 3)
-    pairs = paired(run_of(1), lambda: python("-c", "import onnxruntime"), size.repetitions)
+    pairs = paired(partial(run, 1), lambda: python("-c", "import onnxruntime"), size.repetitions)
     yield row("`run` of one case / an import of ONNX Runtime", pairs, 0.5, "s")
-    yield row(f"`run` of {size.most} cases / of {size.many}", paired(run_of(size.most), run, 1))
+    yield row(
+        f"`run` of {size.most} cases / of {size.many}", paired(partial(run, size.most), partial(run, size.many), 1)
+    )
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        pairs = paired(run_of(size.many, "--dask", cluster.scheduler_address), run_of(size.many, "-j", "2"), 1)
+        pairs = paired(
+            partial(run, size.many, "--dask", cluster.scheduler_address), partial(run, size.many, "-j", "2"), 1
+        )
     yield row(f"`run --dask` of {size.many} cases, without what the cluster itself takes / `run -j 2`", pairs)
 
 
-def of_commands(size, folder):
+def of_commands(size):
     """Other commands, with the start of the process and imports on both sides."""
-    few, corpus = size.repetitions // 2 + 1, folder / f"cases-{size.cases}" if size.tiny else CASES
-    gate = ("gate", corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
-    pairs = paired(lambda: tool(*gate), lambda: tool("run", corpus, "-q", "-t", HEAD), few)
+    few = size.repetitions // 2 + 1
+    gate = ("gate", size.corpus, "--base", BASE, "--head", HEAD, "--spec", "all")
+    pairs = paired(lambda: tool(*gate), lambda: tool("run", size.corpus, "-q", "-t", HEAD), few)
     yield row(f"`gate` from {BASE} to {HEAD} / `run` of one of them", pairs, 2)
     pairs = paired(lambda: tool("model", RESNET, "-q"), lambda: python("-c", SESSION, RESNET), few)
     yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", pairs, 3, "s")
@@ -237,9 +227,10 @@ def main():
         vars(size).update(cases=4, many=8, most=12, calls=1, repetitions=1)
     busy, lines = os.getloadavg()[0], []
     with tempfile.TemporaryDirectory() as folder:
+        size.corpus = case_files(Path(folder), size.cases) if size.tiny else CASES
         pools = itertools.product(POOLS, ("float32", "float64"), (0, 0.01))
         evaluators = (of_the_evaluator(size, *pool, dtype, nan) for pool, dtype, nan in pools)
-        for line in itertools.chain(of_runs(size, Path(folder)), of_commands(size, Path(folder)), *evaluators):
+        for line in itertools.chain(of_runs(size, Path(folder)), of_commands(size), *evaluators):
             print(line, flush=True)
             lines.append(line)
     versions = ", ".join(f"{each.__name__} {each.__version__}" for each in (np, onnx, onnxruntime, yaml))
