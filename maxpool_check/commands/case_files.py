@@ -28,7 +28,7 @@ from maxpool_check.targets.name import TargetName
 
 
 @contextlib.contextmanager
-def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
+def mistakes(consequence: str = "there are no results") -> Iterator[None]:
     """Show the problems of a ``CorpusError``."""
     try:
         yield
@@ -72,7 +72,7 @@ class CaseFiles:
             problems = [
                 f"the corpus '{corpus.name}' is not the one of {self.lock}: {difference}" for difference in found
             ]
-            raise Mistakes(problems, f"nothing was run; {again}")
+            raise Mistakes(problems, f"there are no results; {again}")
         return corpus
 
     def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:

@@ -23,7 +23,7 @@ class Mistakes(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
+    def __init__(self, problems: Sequence[object], consequence: str = "there are no results") -> None:
         more = [f"... and {len(problems) - _MOST} more"] if len(problems) > _MOST else []
         super().__init__("\n".join(map(inert.line, [*problems[:_MOST], *more])))
         self.problems = problems

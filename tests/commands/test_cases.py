@@ -136,7 +136,7 @@ def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_
     cli(*words.split(), small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache")).check(
         2, "1 case missing: small:ordinary", "1 case added: small:renamed", "1 case changed: small:empty",
         "1 file of defects missing: known-divergences.yaml",
-        f"nothing was run; to lock this one: maxpool-check cases lock {small} -o {locked}", out="",
+        f"there are no results; to lock this one: maxpool-check cases lock {small} -o {locked}", out="",
     )  # fmt: skip
     few = cli(words.split()[0], "corpus:edge/ties", *words.split()[1:], **settings)
     assert "6 cases missing: small:empty, small:neg-inf, small:one-column and 3 more" in few.err

@@ -180,7 +180,7 @@ def test_every_file_that_cannot_be_used_is_said(cli, model, tmp_path):
     assert [line.partition(": ")[0] for line in lines[:2]] == [str(first), str(second)]
     assert lines[2] == f"File '{tmp_path / 'missing.onnx'}' not found"
     assert "the external data of 'W'" in lines[4]
-    assert lines[5] == "5 problems; nothing was run"
+    assert lines[5] == "5 problems; there are no results"
     failed = cli("model", first, "--report", "json")
     assert (failed.json["exit_code"], "cycle" in failed.json["errors"][0]["message"]) == (2, True)
 

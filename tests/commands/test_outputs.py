@@ -157,7 +157,7 @@ NAN = '{"case": "small:ordinary", "type": "result", "outputs": {"Y": {"dtype": "
 def test_a_mistake_of_the_file_is_an_error_with_its_line(cli, small, outputs, ready, line, number, words):
     target = outputs(line, ready=ready)
     place = f"{target.removeprefix('outputs:')}:{number}:1: "
-    done = cli("run", small, "-t", target).check(2, place, words, "nothing was run")
+    done = cli("run", small, "-t", target).check(2, place, words, "there are no results")
     assert "\x1b" not in done.err
     if number == 4:
         done = cli("explain", f"{small}/small.yaml:ordinary", "-t", target)

@@ -116,6 +116,14 @@ def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp
     assert path.read_text() == "what was there"
 
 
+def test_a_mistake_in_the_last_file_leaves_what_was_there(cli, small, tmp_path):
+    record = tmp_path / "record.jsonl"
+    record.write_text("old")
+    (small / "z.yaml").write_text("cases: [{id: a}]\n")
+    cli("run", small, "-o", record).check(2, "z.yaml:1:9", "there are no results", out="")
+    assert record.read_text() == "old"
+
+
 def test_a_progress_bar_on_a_terminal_only(small):
     shown = "".join(on_a_terminal(80, "run", small, "-t", RIGHT, stream="stderr", TERM="xterm"))
     assert "cases" in shown
