@@ -170,19 +170,10 @@ def _changed(change):
     return lambda X, attributes: change(X, *right(X, attributes))
 
 
-def _but_first(tensor, value):
-    """A tensor with another value for the first window."""
-    return np.where(np.arange(tensor.size).reshape(tensor.shape), tensor, tensor.dtype.type(value))
-
-
 slow_to_start = right
 pads_with_zero_still = pads_with_zero
 """The next release of ``pads_with_zero``, which fixes nothing."""
 y_alone = _changed(lambda X, Y, Indices: Y)
-gives_nan = _changed(lambda X, Y, Indices: (_but_first(Y, np.nan), Indices))
-gives_minus_one = _changed(lambda X, Y, Indices: (Y, _but_first(Indices, -1)))
-gives_no_index_at_all = _changed(lambda X, Y, Indices: (Y, np.full_like(Indices, -1)))
-saturates = _changed(lambda X, Y, Indices: (np.where(Y == np.inf, np.finfo(X.dtype).max, Y), Indices))
 counts_in_the_plane = _changed(lambda X, Y, Indices: (Y, Indices % np.prod(X.shape[2:])))
 forgets_its_shape = _changed(lambda X, Y, Indices: (Y.reshape(-1), Indices.astype(np.int32)))
 gives_nothing = _changed(lambda X, Y, Indices: None)

@@ -28,17 +28,10 @@ def result(**tensor):
     return {"type": "result", "outputs": {"Y": tensor}}
 
 
-def nested():
-    options = {}
-    for _ in range(900):
-        options = {"a": options}
-    return options
-
-
 FIRST_LINES = {
     "another_protocol": {"type": "ready", "protocol": 2},
     "no_protocol": "hello",
-    "nested": {**READY, "session_options": nested()},
+    "nested": {**READY, "session_options": json.loads('{"a":' * 900 + "{}" + "}" * 900)},
 }
 """What some write instead of a description, before they wait."""
 
@@ -80,10 +73,10 @@ def send_once(before, after):
     time.sleep(600)
 
 
-def send_always(reply):
+def send_always(reply, times=1):
     for line in sys.stdin:
         text = reply if isinstance(reply, str) else json.dumps({"id": json.loads(line)["id"], **reply})
-        print(text, flush=True)
+        print(f"{text}\n" * times, end="", flush=True)
 
 
 def replies():
@@ -103,8 +96,7 @@ def half_a_line():
 def sends_twice():
     """Sends every message twice."""
     ready()
-    for line in sys.stdin:
-        print((json.dumps({"id": json.loads(line)["id"], **UNABLE}) + "\n") * 2, end="", flush=True)
+    send_always(UNABLE, times=2)
 
 
 def stops_its_guard():
