@@ -19,32 +19,42 @@ from msgspec import structs
 TESTS = [str(Path(__file__).parent / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
 """The quick ones first, and no more than notice every mutant: those that draw many examples take longer."""
 
-MUTANTS = {}
+MUTANTS = {
+    "nan_equals_anything": ("same_values", lambda same, self, a, b: same(self, a, b) | (a != a) | (b != b)),
+    "minus_zero_equals_zero": ("same_values", lambda same, self, a, b: same(self, a, b) | ((a == 0) & (b == 0))),
+    "indices_are_not_read": ("compare", lambda compare, oracle, outputs, names: compare(oracle, outputs, ("Y",))),
+    "missing_outputs_are_ignored": (
+        "compare",
+        lambda compare, oracle, outputs, names: compare(oracle, outputs, tuple(n for n in names if n in outputs)),
+    ),
+    "variants_are_judged_alone": (
+        "judge",
+        lambda judge, oracle, outcomes: {name: judge(oracle, {name: each})[name] for name, each in outcomes.items()},
+    ),
+    "windows_are_not_looked_at": (
+        "known",
+        lambda known, self, execution: known(self, structs.replace(execution, windows={})),
+    ),
+    "outputs_are_not_looked_at": ("known", lambda known, self, execution: known(without_outputs(self), execution)),
+}
+"""By name, the function that each replaces, and the wrong one, which gets the right one before its own arguments."""
 
 
-def mutant(target, name=None):
-    """Register a function that makes a wrong one of the right one."""
-
-    def register(make):
-        MUTANTS[name or make.__name__] = (target, make)
-        return make
-
-    return register
+def without_outputs(ledger):
+    """A ledger that lets an entry that was reviewed with other outputs explain these."""
+    return replace(ledger, entries=[replace(entry, outputs={}) for entry in ledger.entries])
 
 
 def changing(change):
     """Register a compare that gets other outputs: ``change(name, value, right, oracle)`` gives each of them."""
 
-    @mutant("compare", change.__name__)
-    def make(compare):
-        def compared(oracle, outputs, names):
-            # In the document's layout, as the outputs are.
-            right = oracle.outputs
-            seen = {name: change(name, value, right[name], oracle) for name, value in outputs.items()}
-            return compare(oracle, seen, names)
+    def compared(compare, oracle, outputs, names):
+        # In the document's layout, as the outputs are.
+        right = oracle.outputs
+        seen = {name: change(name, value, right[name], oracle) for name, value in outputs.items()}
+        return compare(oracle, seen, names)
 
-        return compared
-
+    MUTANTS[change.__name__] = "compare", compared
     return change
 
 
@@ -62,26 +72,6 @@ def excusing(mutant_name, names, excused):
 
     change.__name__ = mutant_name
     changing(change)
-
-
-mutant("same_values", "nan_equals_anything")(
-    lambda same_values: lambda self, a, b: same_values(self, a, b) | (a != a) | (b != b)
-)
-mutant("same_values", "minus_zero_equals_zero")(
-    lambda same_values: lambda self, a, b: same_values(self, a, b) | ((a == 0) & (b == 0))
-)
-mutant("compare", "indices_are_not_read")(
-    lambda compare: lambda oracle, outputs, names: compare(oracle, outputs, ("Y",))
-)
-mutant("compare", "missing_outputs_are_ignored")(
-    lambda compare: lambda oracle, outputs, names: compare(oracle, outputs, tuple(n for n in names if n in outputs))
-)
-mutant("judge", "variants_are_judged_alone")(
-    lambda judge: lambda oracle, outcomes: {name: judge(oracle, {name: each})[name] for name, each in outcomes.items()}
-)
-mutant("known", "windows_are_not_looked_at")(
-    lambda known: lambda self, execution: known(self, structs.replace(execution, windows={}))
-)
 
 
 @changing
@@ -147,14 +137,12 @@ excusing("negative_indices_are_ignored", ("Indices",), lambda value, right, orac
 def interpreting(name, point, interpretation):
     """Register a compare with this interpretation of a point, whatever the policy."""
 
-    @mutant("compare", name)
-    def make(compare):
-        def compared(oracle, outputs, names):
-            policies = oracle.pooling.policies
-            changed = replace(policies, **{point: type(getattr(policies, point))(interpretation)})
-            return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=changed)), outputs, names)
+    def compared(compare, oracle, outputs, names):
+        policies = oracle.pooling.policies
+        changed = replace(policies, **{point: type(getattr(policies, point))(interpretation)})
+        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=changed)), outputs, names)
 
-        return compared
+    MUTANTS[name] = "compare", compared
 
 
 interpreting("any_of_equal_maxima_always", "tie", "any")
@@ -164,17 +152,15 @@ interpreting("any_interpretation_of_nan_always", "nan", "unspecified")
 def conforming(name, fits):
     """Register a judge that takes an outcome for right where ``fits(oracle, verdict)``."""
 
-    @mutant("judge", name)
-    def make(judge):
-        def judged(oracle, outcomes):
-            return {
-                variant: replace(judgement, verdict=type(judgement.verdict)("conforms"), kinds=())
-                if fits(oracle, judgement.verdict.value)
-                else judgement
-                for variant, judgement in judge(oracle, outcomes).items()
-            }
+    def judged(judge, oracle, outcomes):
+        return {
+            variant: replace(judgement, verdict=type(judgement.verdict)("conforms"), kinds=())
+            if fits(oracle, judgement.verdict.value)
+            else judgement
+            for variant, judgement in judge(oracle, outcomes).items()
+        }
 
-        return judged
+    MUTANTS[name] = "judge", judged
 
 
 conforming("a_refusal_conforms", lambda oracle, verdict: verdict == "refuses")
@@ -192,14 +178,12 @@ conforming(
 def expecting(name, entries):
     """Register a ledger that takes the first of ``entries(ledger, execution)`` for what is expected if nothing is."""
 
-    @mutant("known", name)
-    def make(known):
-        def wrong(self, execution):
-            others = entries(self, execution)
-            explanation = known(self, execution)
-            return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
+    def wrong(known, self, execution):
+        others = entries(self, execution)
+        explanation = known(self, execution)
+        return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
 
-        return wrong
+    MUTANTS[name] = "known", wrong
 
 
 expecting("known_in_any_kinds", lambda self, execution: [e for e in self.entries if e.binds(execution.case)])
@@ -208,28 +192,18 @@ expecting(
 )
 
 
-@mutant("known")
-def outputs_are_not_looked_at(known):
-    """Lets an entry that was reviewed with other outputs explain these."""
-
-    def wrong(self, execution):
-        entries, self.entries = self.entries, [replace(entry, outputs={}) for entry in self.entries]
-        explanation = known(self, execution)
-        self.entries = entries
-        return explanation
-
-    return wrong
-
-
 def apply(name):
     """Replace the right function by the wrong one, wherever it has been imported."""
     from maxpool_check.judging import comparison, judge
     from maxpool_check.judging.ledger import Ledger
 
-    attribute, make = MUTANTS[name]
+    attribute, change = MUTANTS[name]
     holders = {"compare": comparison, "judge": judge, "same_values": comparison.Oracle, "known": Ledger}
     right = getattr(holders[attribute], attribute)
-    wrong = make(right)
+
+    def wrong(*arguments, **options):
+        return change(right, *arguments, **options)
+
     setattr(holders[attribute], attribute, wrong)
     for module in [module for key, module in sys.modules.items() if key.startswith(("maxpool_check", "tests"))]:
         if getattr(module, attribute, None) is right:
