@@ -138,12 +138,8 @@ def test_a_known_defect_is_worse_where_windows_hold_ordinary_values():
     for case in case_results(record.executions):
         if case.worst.known == "ORT-SEED-KEPT" and "indices-sentinel" in case.worst.kinds:
             severities[case.worst.input.pooled.dtype].add(case.severity)
-    assert {severity for dtype, own in severities.items() if "int" in dtype for severity in own} == {
-        Severity.WRONG_ON_FINITE
-    }
-    assert {severity for dtype, own in severities.items() if "float" in dtype for severity in own} == {
-        Severity.WRONG_ON_SPECIAL
-    }
+    for types, expected in (("int", Severity.WRONG_ON_FINITE), ("float", Severity.WRONG_ON_SPECIAL)):
+        assert {severity for dtype, own in severities.items() if types in dtype for severity in own} == {expected}
 
 
 def test_a_defect_that_is_wrong_is_as_bad_as_some_execution_that_shows_it():

@@ -14,12 +14,8 @@ from tests.kits import catching, not_caught_in_onnx
 from tests.pages import blocks
 
 KITS = kits()
-COMPILERS = [
-    ["gcc", "-std=c99"],
-    ["g++", "-std=c++17", "-xc++"],
-    ["clang", "-std=c99"],
-    ["clang++", "-std=c++17", "-xc++"],
-]
+AS_C, AS_CPP = ["-std=c99"], ["-std=c++17", "-xc++"]
+COMPILERS = [["gcc", *AS_C], ["g++", *AS_CPP], ["clang", *AS_C], ["clang++", *AS_CPP]]
 STRICT = ["-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 KERNEL, STARTUP = (block.text for block in blocks("export.md") if block.file in ("kernel.c", "startup.c"))
 WRONG = {

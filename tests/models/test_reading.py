@@ -1,6 +1,7 @@
 """Which MaxPool nodes a model has, what is around them, and which files are refused."""
 
 from functools import partial
+from operator import attrgetter
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_pad_and_a_convolution_before_it(nodes):
     assert found.around.rewrites[0] == "Pad may be folded into the pads of MaxPool, which has no padding value"
 
 
-POOL = "MaxPool <kernel_shape = [2, 2], strides = [2, 2]>"
+POOL, SHAPE = "MaxPool <kernel_shape = [2, 2], strides = [2, 2]>", ("tested.shape",)
 BRANCHES = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
   y = If (c) <
     then_branch = t () => (float[p,q,r,s] z) {
@@ -52,36 +53,28 @@ BRANCHES = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
 
 
 @pytest.mark.parametrize(
-    ("model", "of_node", "expected"),
+    ("model", "shapes", "of_node", "expected"),
     [
-        (zoo.in_if(), ("name", "inside"), [("pool", "If"), ("pool#2", "If")]),
-        (zoo.in_if(), ("where",), [("then_branch of If 'choice'",), ("else_branch of If 'choice'",)]),
-        (zoo.in_loop(), ("name", "where", "inside"), [("pool", "body of Loop 'loop'", "Loop")]),
-        (zoo.in_scan(), ("name", "where", "inside"), [("pool", "body of Scan 'scan'", None)]),
-        (zoo.in_function(), ("name", "inside"), [("pool", "function"), ("pool#2", "function")]),
-        (zoo.unnamed(), ("name",), [("A",), ("C",), ("D",), ("Y",)]),
-        (graph(f"[pool] A = {POOL} (X) [pool] Y = {POOL} (A)"), ("name",), [("pool",), ("pool#2",)]),
-        (zoo.unpool(), ("indices",), [("I",)]),
-    ],
-)
-def test_the_nodes_of_a_model(nodes, model, of_node, expected):
-    assert [tuple(getattr(each.node, name) for name in of_node) for each in nodes(model)] == expected
-
-
-@pytest.mark.parametrize(
-    ("model", "shapes", "expected"),
-    [
-        (zoo.dynamic(), {}, [(1, 8, 64, 64)]),
-        (zoo.dynamic(), {"batch": (2,), "height": (20,), "width": (30,)}, [(2, 8, 20, 30)]),
-        (zoo.dynamic(), {"X": (4, 3, 16, 8)}, [(4, 8, 16, 8)]),
+        (zoo.in_if(), {}, ("name", "inside"), [("pool", "If"), ("pool#2", "If")]),
+        (zoo.in_if(), {}, ("where",), ["then_branch of If 'choice'", "else_branch of If 'choice'"]),
+        (zoo.in_loop(), {}, ("name", "where", "inside"), [("pool", "body of Loop 'loop'", "Loop")]),
+        (zoo.in_scan(), {}, ("name", "where", "inside"), [("pool", "body of Scan 'scan'", None)]),
+        (zoo.in_function(), {}, ("name", "inside"), [("pool", "function"), ("pool#2", "function")]),
+        (zoo.unnamed(), {}, ("name",), ["A", "C", "D", "Y"]),
+        (graph(f"[pool] A = {POOL} (X) [pool] Y = {POOL} (A)"), {}, ("name",), ["pool", "pool#2"]),
+        (zoo.unpool(), {}, ("indices",), ["I"]),
+        # Sizes that are open are small or given.
+        (zoo.dynamic(), {}, SHAPE, [(1, 8, 64, 64)]),
+        (zoo.dynamic(), {"batch": (2,), "height": (20,), "width": (30,)}, SHAPE, [(2, 8, 20, 30)]),
+        (zoo.dynamic(), {"X": (4, 3, 16, 8)}, SHAPE, [(4, 8, 16, 8)]),
         # A function has a node for each call, with its own shape and attributes.
-        (zoo.in_function(), {}, [(1, 3, 24, 24), (1, 3, 11, 11)]),
+        (zoo.in_function(), {}, SHAPE, [(1, 3, 24, 24), (1, 3, 11, 11)]),
         # Branches may have tensors of the same name.
-        (BRANCHES, {}, [(1, 3, 8, 8), (1, 3, 7, 7), (1, 3, 8, 8)]),
+        (BRANCHES, {}, SHAPE, [(1, 3, 8, 8), (1, 3, 7, 7), (1, 3, 8, 8)]),
     ],
 )
-def test_sizes_that_are_open_are_small_or_given(nodes, model, shapes, expected):
-    assert [each.node.tested.shape for each in nodes(model, shapes=shapes)] == expected
+def test_the_nodes_of_a_model(nodes, model, shapes, of_node, expected):
+    assert [attrgetter(*of_node)(each.node) for each in nodes(model, shapes=shapes)] == expected
 
 
 def test_what_is_not_judged(nodes):

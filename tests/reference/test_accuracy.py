@@ -56,16 +56,11 @@ def distance(A, B):
 @given(inputs())
 def test_y_has_the_bits_of_a_cell_of_its_window_and_none_there_is_greater(drawn):
     attributes, X, _ = drawn
-    pooled = pool(X, attributes)
+    pooled, names = pool(X, attributes), ("kernel_shape", "strides", "dilations", "pads")
     assert (bits(X).reshape(-1)[pooled.Indices] == bits(pooled.Y).reshape(pooled.Y.shape)).all()
     for at in np.ndindex(pooled.Y.shape):
         taps = []
-        for i, size, k, s, d, pad in zip(
-            at[2:],
-            X.shape[2:],
-            *(attributes[name] for name in ("kernel_shape", "strides", "dilations", "pads")),
-            strict=False,
-        ):
+        for i, size, k, s, d, pad in zip(at[2:], X.shape[2:], *map(attributes.get, names), strict=False):
             # From the document's words: position = i * stride - pad + t * dilation, where it lies in X.
             taps.append([position for t in range(k) if 0 <= (position := i * s - pad + t * d) < size])
         assert Fraction(float(pooled.Y[at])) == exact(X[at[:2]][np.ix_(*taps)]).max()

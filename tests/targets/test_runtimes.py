@@ -20,17 +20,14 @@ TABLE = yaml.safe_load(Path(__file__).with_name("runtimes.yaml").read_text())
 NAMES = {**TABLE["versions"], "INSTALLED": onnxruntime.__version__, "CASES": CASES, "TORCH_PYTHON": "{TORCH_PYTHON}"}
 OPENVINO, OPENCV, NCNN, WEB = (NAMES[name] for name in ("OPENVINO", "OPENCV", "NCNN", "WEB"))
 LARGE = (pytest.mark.runtimes,)
-MARKS = {
-    "here": (),
-    "network": (pytest.mark.network,),
-    "large": LARGE,
-    "npm": (*LARGE, pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")),
-    "cc": (*LARGE, pytest.mark.skipif(shutil.which("cc") is None, reason="compiles generated C with cc")),
-    "clang": (
-        *LARGE,
-        pytest.mark.skipif(shutil.which("clang") is None, reason="tinygrad's CPU device compiles with clang"),
-    ),
+MARKS = {"here": (), "network": (pytest.mark.network,), "large": LARGE}
+NEEDED = {
+    "npm": "needs npm",
+    "cc": "compiles generated C with cc",
+    "clang": "tinygrad's CPU device compiles with clang",
 }
+for name, reason in NEEDED.items():
+    MARKS[name] = (*LARGE, pytest.mark.skipif(shutil.which(name) is None, reason=reason))
 
 
 def of(target, row, marks="here"):
