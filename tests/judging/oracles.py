@@ -9,6 +9,7 @@ from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused
 
+NAN, INF = np.nan, np.inf
 BOTH = ("Y", "Indices")
 STRICT = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
 OPEN = Policies()

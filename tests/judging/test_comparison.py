@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 from maxpool_check.judging.comparison import compare
 from maxpool_check.reference.dtypes import NUMPY, lowest
 from maxpool_check.specifications.specification import override
-from tests.judging.oracles import BOTH, OPEN, STRICT, oracle_for, outputs_of
+from tests.judging.oracles import BOTH, INF, NAN, OPEN, STRICT, oracle_for, outputs_of
 
-NAN, INF = np.nan, np.inf
 X2 = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
 NAN_AND_1 = np.array([[[NAN, 1.0]]])
-ZEROS = np.array([[[-0.0, 0.0]]])
 PROPAGATES = override(STRICT, {"nan": "propagates"})
 
 

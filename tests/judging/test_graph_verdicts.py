@@ -10,13 +10,12 @@ from maxpool_check.results.details import WrongShape
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Y_ONLY, Variant
-from tests.judging.oracles import graph_oracle
+from tests.judging.oracles import INF, NAN, graph_oracle
 
 OFF = Variant(Y_ALONE, OPTIMIZATION_OFF)
 X = -np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
 PAD = Node("Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 1]})
 RESHAPE = Node("Reshape", {"shape": [4, 1]})
-NAN, INF = np.nan, np.inf
 
 
 def image(*values):

@@ -7,9 +7,8 @@ from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import RefusedByTarget
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
-from tests.judging.oracles import BOTH, OPEN, graph_oracle, oracle_for
+from tests.judging.oracles import BOTH, INF, NAN, OPEN, graph_oracle, oracle_for
 
-NAN, INF = np.nan, np.inf
 FAMILY = np.array([[[NAN, 3, 2, 0.5], [3, NAN, 2, 0.5], [3, 2, NAN, 0.5], [3, 2, 0.5, NAN]]], np.float32)
 TWO_NANS = np.full((1, 1, 2), NAN, np.float32)
 TIES = np.array([[1, 5, 1], [5, 5, 1], [1, 1, 5]], np.int8)[np.newaxis, np.newaxis]

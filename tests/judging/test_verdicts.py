@@ -9,10 +9,9 @@ from maxpool_check.judging.defects import severity_of
 from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named
-from tests.judging.oracles import graph_oracle, outputs_of
+from tests.judging.oracles import INF, NAN, graph_oracle, outputs_of
 
 X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
-NAN, INF = np.nan, np.inf
 LOW = float(np.finfo(np.float32).min)
 
 

@@ -6,17 +6,15 @@ import pytest
 import maxpool_check
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import SPECIFICATIONS
+from tests.specifications.test_documents import IMAGE, OPENVINO, XMOS
 
 X = np.zeros((1, 1, 4, 4), np.float32)
-IMAGE = np.arange(36, dtype=np.int8).reshape(3, 3, 4)
 ONNX = {"kernel_shape": [2, 2]}
 SONNX = {
     "kernel_shape": [2, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0], "auto_pad": "NOTSET",
     "ceil_mode": 0, "storage_order": 0,
 }  # fmt: skip
 SONNX_1D = {"kernel_shape": [2], "strides": [1], "dilations": [1], "pads": [0, 0]}
-OPENVINO = {"kernel": [2, 2], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
-XMOS = {"Y_h": 2, "Y_w": 2, "K_h": 2, "K_w": 2, "W_r0": 0, "W_c0": 0, "W_vert": 1, "W_hori": 1}
 
 INVALID = {
     "onnx-22": (X, ONNX, {
