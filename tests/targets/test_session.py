@@ -30,6 +30,7 @@ from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.messages import decode, encode
 from tests.conftest import MISBEHAVING_WORKERS, ROOT, children, eventually, living, misbehaving, run_record, untimed
+from tests.misbehaving_workers import UNABLE
 
 
 @pytest.fixture
@@ -300,9 +301,8 @@ def test_what_does_not_conform_in_a_reused_session_is_executed_again_in_one_of_i
         "    input: {dtype: float32, shape: [1, 1, 3, 3], random: {seed: $n, values: distinct}}\n"
     )
     if then is not None:
-        (tmp_path / "sitecustomize.py").write_text(
-            SITE.replace("LOG", repr(str(tmp_path / "log"))).replace("DIES", then)
-        )
+        site = SITE.replace("LOG", repr(str(tmp_path / "log"))).replace("DIES", then)
+        (tmp_path / "sitecustomize.py").write_text(site)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     reused = run_record(cases, "onnxruntime?sessions=reused")
     assert {each.verdict for each in reused.executions} == {"conforms"}
@@ -426,9 +426,6 @@ def test_what_a_worker_writes_to_stderr_does_not_fill_the_disk():
     assert outcome.stderr.startswith("it begins here\nxxx")
     assert outcome.stderr.endswith("xxx\nit ends here")
     assert sum(file.st_size for file in files if not file.st_nlink) < 2**20
-
-
-UNABLE = {"type": "unable", "message": "no"}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import run_record
+from tests.targets.test_session import execute
 
 
 def test_another_release_of_a_target():
@@ -75,10 +76,6 @@ def request(value, x=X):
 
 def open_session(name, seconds=60):
     return TargetSession(Target(parse(name), seconds))
-
-
-def execute(session, *requests):
-    return [session.outcome(number) for number in session.submit(requests)]
 
 
 def first_cell(session, value):
