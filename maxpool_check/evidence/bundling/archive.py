@@ -128,12 +128,3 @@ def decompressed(name: str, content: bytes, most_bytes: int = MOST_UNPACKED) -> 
         if is_wrong:
             raise BadArchive(f"{inert.line(name)}: {text}")
     return result
-
-
-def write_members(members: Mapping[str, bytes], folder: Path) -> None:
-    """Write members, whose names were checked, into an empty folder. Raises ``OSError``."""
-    for name, content in members.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            file.write(content)

@@ -218,17 +218,29 @@ def derived(members: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def derived_from(contents: Contents) -> dict[str, bytes]:
     """All derived members, by name, and the description."""
-    return {
+    members = {
         DESCRIPTION: contents.description.json(),
         "kills.json": f"{inert.dumps(to_json(contents.kills), indent=1)}\n".encode(),
         "proof.json": files("maxpool_check.evidence").joinpath("proof.json").read_bytes(),
         "references.json.gz": compressed(contents.references.encode()),
         **_of_tool(),
-        **dict(_reports(contents)),
-        **dict(_pages(contents)),
         **dict(attestations(contents)),
         **dict(bills(contents)),
     }
+    trace, text = TraceReport(contents.trace), io.StringIO()
+    reports: dict[str, writers.Report] = {"trace.html": trace}
+    reports |= {f"reports/{page_name(member)}.html": report_of(each) for member, each in contents.records.items()}
+    for name, report in reports.items():
+        page = io.StringIO()
+        writers.write_html(report, page)
+        members[name] = page.getvalue().encode()
+    tools.write_json(trace, text)
+    members["trace.json.gz"] = compressed(text.getvalue().encode())
+    values = _values(contents)
+    for name in _PAGES:
+        rendered = _environment().get_template(name).render(values)
+        members[name] = re.sub(r"\n{3,}", "\n\n", f"{rendered.strip()}\n").encode()
+    return members
 
 
 def _of_tool() -> dict[str, bytes]:
@@ -238,25 +250,6 @@ def _of_tool() -> dict[str, bytes]:
         for path in sorted(files(package).iterdir(), key=lambda path: path.name)
         if path.name.endswith(suffixes)
     }
-
-
-def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
-    for member, record in contents.records.items():
-        page = io.StringIO()
-        writers.write_html(report_of(record), page)
-        yield f"reports/{page_name(member)}.html", page.getvalue().encode()
-    report, page, trace = TraceReport(contents.trace), io.StringIO(), io.StringIO()
-    writers.write_html(report, page)
-    tools.write_json(report, trace)
-    yield "trace.html", page.getvalue().encode()
-    yield "trace.json.gz", compressed(trace.getvalue().encode())
-
-
-def _pages(contents: Contents) -> Iterator[tuple[str, bytes]]:
-    values = _values(contents)
-    for name in _PAGES:
-        text = _environment().get_template(name).render(values)
-        yield name, re.sub(r"\n{3,}", "\n\n", f"{text.strip()}\n").encode()
 
 
 def _values(contents: Contents) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, defect_files, is_
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed, write_members
+from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed
 from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.tracing.trace import Trace, TraceScope, trace
+from maxpool_check.files import write_files
 from maxpool_check.judging.defects import Defect
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.details import ToolFiles
@@ -159,29 +160,6 @@ def report_of(record: Record) -> RunReport:
     return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
 
 
-def target_results(records: Mapping[str, Record]) -> list[TargetResults]:
-    """The results of every target, in the order of the records, which are given by their members."""
-    names = iter(member_names([target.name for record in records.values() for target in record.header.targets]))
-    results = []
-    for member, record in records.items():
-        lines = {target.name: list[Line]() for target in record.header.targets}
-        recorders = TargetRecorders({name: each.append for name, each in lines.items()})
-        for line in (record.header, *record.outputs.values(), *record.executions, record.footer):
-            if line is not None:
-                recorders.write(line)
-        for target in record.header.targets:
-            own, summary = record_of(lines[target.name]), RunSummary()
-            for execution in own.executions:
-                summary.add(execution)
-            if own.footer is not None and len(lines) > 1:
-                strict = record.header.effective_settings.strict
-                code = int(summary.exit_code(own.footer.known, own.footer.errors, strict=strict))
-                own = replace(own, footer=msgspec.structs.replace(own.footer, exit_code=code))
-            counts = Counter(execution.verdict for execution in own.executions)
-            results.append(TargetResults(next(names), member, own, target, counts))
-    return results
-
-
 @dataclass(frozen=True)
 class Contents:
     """What the primary members say: ``records`` by their members; the ``cases`` that these have, by id.
@@ -222,7 +200,25 @@ class Contents:
     @cached_property
     def results(self) -> list[TargetResults]:
         """The results of every target, in the order of the records."""
-        return target_results(self.records)
+        targets = [target.name for record in self.records.values() for target in record.header.targets]
+        names, results = iter(member_names(targets)), []
+        for member, record in self.records.items():
+            lines = {target.name: list[Line]() for target in record.header.targets}
+            recorders = TargetRecorders({name: each.append for name, each in lines.items()})
+            for line in (record.header, *record.outputs.values(), *record.executions, record.footer):
+                if line is not None:
+                    recorders.write(line)
+            for target in record.header.targets:
+                own, summary = record_of(lines[target.name]), RunSummary()
+                for execution in own.executions:
+                    summary.add(execution)
+                if own.footer is not None and len(lines) > 1:
+                    strict = record.header.effective_settings.strict
+                    code = int(summary.exit_code(own.footer.known, own.footer.errors, strict=strict))
+                    own = replace(own, footer=msgspec.structs.replace(own.footer, exit_code=code))
+                counts = Counter(execution.verdict for execution in own.executions)
+                results.append(TargetResults(next(names), member, own, target, counts))
+        return results
 
 
 @contextlib.contextmanager
@@ -241,7 +237,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
     kept = primary(members)
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         folder, left = Path(temporary), MOST_UNPACKED
-        write_members(kept, folder)
+        write_files(folder, kept)
         records: dict[str, Record] = {}
         for member in names_with(kept, RECORDS):
             left -= len(decompressed(member, kept[member], left))
