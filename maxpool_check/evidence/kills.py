@@ -5,6 +5,7 @@ of ``python:`` targets gives it, and the judge gets what that adapter returns. A
 gets a case of it as it is; only a graph of several nodes is beyond all kernels.
 """
 
+import contextlib
 import copy
 import warnings
 from collections import Counter, defaultdict
@@ -198,12 +199,9 @@ class _ExecutedKernels:
 
     def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
         """As in process, for a kernel that ends its process."""
-        executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
-        try:
+        with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel.target),)))) as executor:
             for case, results in zip(cases, executor.results(cases), strict=True):
                 (result,) = results.values()
                 faults = [each.variant for each in result.executions if each.verdict in FAULTS]
                 if self._is_kill(case, kernel, faults):
                     yield case
-        finally:
-            executor.close()
