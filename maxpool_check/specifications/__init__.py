@@ -26,9 +26,19 @@ def specification(name: str) -> Specification:
     """The document of a name; ``onnx-N`` is the version of MaxPool in the ONNX operator set N. ``ValueError`` if unknown."""
     if name in SPECIFICATIONS:
         return SPECIFICATIONS[name]
-    match = re.fullmatch(OPERATOR_SET, name)
-    if match:
-        return SPECIFICATIONS[_in_force(int(match[1]))]
+    if match := re.fullmatch(OPERATOR_SET, name):
+        import onnx
+
+        opset, newest = int(match[1]), onnx.defs.onnx_opset_version()
+        if not 1 <= opset <= newest:
+            raise ValueError(
+                f"unknown specification '{name}': operator set {opset} is none of those that onnx {onnx.__version__} knows, "
+                f"1 to {newest}"
+            )
+        document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
+        if document not in SPECIFICATIONS:
+            raise ValueError(f"operator set {opset} has the document {document}; there are {', '.join(SPECIFICATIONS)}")
+        return SPECIFICATIONS[document]
     editions = [known for known in SPECIFICATIONS if known.startswith(f"{name}-")]
     if len(editions) > 1:
         raise ValueError(
@@ -47,19 +57,3 @@ def documents(name: str) -> tuple[str, ...]:
     """
     family = tuple(known for known in SPECIFICATIONS if known == name or known.startswith(f"{name}-"))
     return family or (specification(name).name,)
-
-
-def _in_force(opset: int) -> str:
-    """The document of the version of MaxPool in an ONNX operator set. ``ValueError`` if there is no such set."""
-    import onnx
-
-    newest = onnx.defs.onnx_opset_version()
-    if not 1 <= opset <= newest:
-        raise ValueError(
-            f"unknown specification 'onnx-{opset}': operator set {opset} is none of those that onnx {onnx.__version__} knows, "
-            f"1 to {newest}"
-        )
-    document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
-    if document not in SPECIFICATIONS:
-        raise ValueError(f"operator set {opset} has the document {document}; there are {', '.join(SPECIFICATIONS)}")
-    return document
