@@ -136,7 +136,13 @@ class _ModelBuilder:
         needs_indices = "Indices" in self._outputs or context.uses_indices
         subtracts = bool(context.indices) and needs_indices
         if subtracts:
-            self._number_first_cells(value)
+            # PyTorch's exporter subtracts the index of the first cell of each plane from Indices.
+            entering = graph.entering
+            axes = [*range(2, entering.ndim)]
+            ones = [1] * len(axes)
+            self._append(MAX_POOL, [value], ["cells", "cell_numbers"], {"kernel_shape": ones, "strides": ones})
+            first = Node("Slice", {"axes": axes, "starts": [0] * len(axes), "ends": ones})
+            self._add(first, "first", ["cell_numbers"], entering)
         pooled = [maxima, "numbers" if subtracts else "Indices"] if needs_indices else [maxima]
         value = self._append(MAX_POOL, [value], pooled, graph.attributes)
         if subtracts:
@@ -148,15 +154,6 @@ class _ModelBuilder:
         if not context.after and context.consumers > 1 and last == "Y":
             self._nodes.append(helper.make_node("Identity", [value], ["Y"]))
         return graph.following[-1]
-
-    def _number_first_cells(self, entering: str) -> None:
-        """Add ``first``, the index of the first cell of each plane, which PyTorch's exporter subtracts from Indices."""
-        X = self._graph.entering
-        axes = [*range(2, X.ndim)]
-        ones = [1] * len(axes)
-        self._append(MAX_POOL, [entering], ["cells", "cell_numbers"], {"kernel_shape": ones, "strides": ones})
-        first = Node("Slice", {"axes": axes, "starts": [0] * len(axes), "ends": ones})
-        self._add(first, "first", ["cell_numbers"], X)
 
     def _add(self, node: Node, output: str, inputs: list[str], tensor: np.ndarray) -> str:
         """Add a node behind a tensor, with its constants; the name of its output."""
