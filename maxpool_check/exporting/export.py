@@ -99,6 +99,16 @@ def document_data(name: str) -> dict[str, str]:
     return data
 
 
+def rendered(template: str, **values: Any) -> bytes:
+    """What a template among the files of this package makes of values."""
+    # Not every form has one.
+    import jinja2
+
+    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    page = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return page.render(values).encode()
+
+
 def too_large(case: Case, most_cells: int) -> str | None:
     """Why a case is too large for an export whose tensors have at most ``most_cells`` cells; None if it is not."""
     cells = case.X.size

@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-import jinja2
 import msgspec
 
 from maxpool_check.corpus.case import Case, Refusal
 from maxpool_check.corpus.writing import write_suite
-from maxpool_check.exporting.export import Export, LeftOutCase, NotFree, document_data
+from maxpool_check.exporting.export import Export, LeftOutCase, NotFree, document_data, rendered
 from maxpool_check.exporting.kit_in_c import c_files
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
 from maxpool_check.exporting.vectors import export_vectors, vector
@@ -79,9 +77,8 @@ def kits() -> dict[str, Kit]:
 def export_kit(kit: Kit, corpus: Iterable[Case]) -> Export:
     """The files of a kit, from the cases of the corpus. Raises :class:`NotFree` where they would not be those that were frozen."""
     by_id = {case.id: case for case in corpus}
-    changed = [
-        name for name, vector in {**kit.vectors, **kit.large}.items() if _digest(by_id.get(name)) != vector.sha256
-    ]
+    frozen = {**kit.vectors, **kit.large}
+    changed = [name for name in frozen if name not in by_id or by_id[name].sha256 != frozen[name].sha256]
     if changed:
         raise NotFree(
             f"{kit.name} cannot be made from this corpus: {', '.join(changed[:3])} was changed after it was frozen"
@@ -112,14 +109,19 @@ def unfrozen_kit(kit: Kit, cases: Sequence[Case], large: Sequence[Case]) -> Expo
     images = {dtype: [case.id for case in cases if is_image(case, dtype)] for dtype in IMAGES}
     caught = {dtype: _caught(kit, names) for dtype, names in images.items()}
     by_images = {dtype: {"caught": len(each), "caught_alone": _alone(each)} for dtype, each in caught.items()}
-    about = {"tool": tool, "proof": {**_proof(kit), "by_images": by_images}}
+    by_all = _caught(kit, kit.vectors)
+    # Which wrong kernels the vectors catch, and that no fewer vectors do.
+    proof = {
+        "vectors": len(kit.vectors), "fewest": kit.bound, "solver": kit.solver,
+        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": names} for kernel, names in by_all.items()},
+        "caught_alone": _alone(by_all), "not_in_onnx": kit.not_in_onnx,
+        "large": {name: each.catches for name, each in kit.large.items()}, "missed": kit.missed,
+        "by_images": by_images,
+    }  # fmt: skip
+    about = {"tool": tool, "proof": proof}
     export = Export(FORM, files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
-    text = _KITS.joinpath("README.md.j2").read_text(encoding="utf-8")
-    page = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    count = len(_caught(kit, kit.vectors))
-    files["README.md"] = page.render(
-        kit=kit, caught=count, by_images=by_images, title=document_data(kit.document)["title"]
-    ).encode()
+    title = document_data(kit.document)["title"]
+    files["README.md"] = rendered("kits/README.md.j2", kit=kit, caught=len(by_all), by_images=by_images, title=title)
     return export
 
 
@@ -141,17 +143,6 @@ def _alone(caught: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return dict(sorted(alone.items()))
 
 
-def _proof(kit: Kit) -> dict[str, Any]:
-    """Which wrong kernels the vectors catch, and that no fewer vectors do."""
-    caught = _caught(kit, kit.vectors)
-    return {
-        "vectors": len(kit.vectors), "fewest": kit.bound, "solver": kit.solver,
-        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": names} for kernel, names in caught.items()},
-        "caught_alone": _alone(caught), "not_in_onnx": kit.not_in_onnx,
-        "large": {name: each.catches for name, each in kit.large.items()}, "missed": kit.missed,
-    }  # fmt: skip
-
-
 def _case_files(cases: Iterable[Case], kit: Kit) -> dict[str, bytes]:
     """The cases as files, with the same ids."""
     with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +150,3 @@ def _case_files(cases: Iterable[Case], kit: Kit) -> dict[str, bytes]:
         written = write_suite(plain, Path(folder), kit.name, "maxpool-check")
         names = {path for file in written for path in (file, *file.with_suffix("").glob("*.npy"))}
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(names)}
-
-
-def _digest(case: Case | None) -> str:
-    return "" if case is None else case.sha256

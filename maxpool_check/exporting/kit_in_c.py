@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-import jinja2
 import numpy as np
 
-from maxpool_check.exporting.export import document_data
+from maxpool_check.exporting.export import document_data, rendered
 from maxpool_check.exporting.vectors import NO_CELL
 
 _FILES = resources.files(__package__).joinpath("kits")
@@ -24,16 +23,14 @@ def c_files(
 
     Raises ``ValueError`` for one that C cannot hold.
     """
-    text = _FILES.joinpath(f"{_SOURCE}.j2").read_text(encoding="utf-8")
-    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     vectors = [_Vector(number, test) for number, test in enumerate(tests)]
     filled = [_Vector(number, test, is_filled=True) for number, test in enumerate(large, len(tests))]
-    source = template.render(
-        kit=kit, document=spec, title=document_data(spec)["title"], vectors=vectors, filled=filled,
+    source = rendered(
+        f"kits/{_SOURCE}.j2", kit=kit, document=spec, title=document_data(spec)["title"], vectors=vectors, filled=filled,
         x_bytes=max((vector.x_bytes for vector in vectors), default=1),
         y_cells=max(vector.y_cells for vector in vectors + filled),
     )  # fmt: skip
-    return {_HEADER: _FILES.joinpath(_HEADER).read_bytes(), _SOURCE: source.encode()}
+    return {_HEADER: _FILES.joinpath(_HEADER).read_bytes(), _SOURCE: source}
 
 
 class _Vector:
@@ -61,11 +58,12 @@ class _Vector:
         fill, cells = _filled(X["hex"], width) if is_filled else (X["hex"], [])
         is_whole = X["dtype"] == "float32" and all(map(_is_whole, (fill, Y.get("hex", ""))))
         also = [(output, *each) for output, tensor in enumerate((Y, indices)) for each in tensor.get("also", ())]
+        numbers = np.frombuffer(bytes.fromhex(indices.get("hex", "")), "<i8").tolist()
         pairs = [_row((*cells, _pattern(y), _pattern(index))) for *cells, y, index in result.get("together", ())]
         self.entry = _row((
             _row(of_test), int("Indices" in test["outputs"]), int(test["result"] == "acceptable"), x_cells, y_cells,
             int(is_whole), self._cells("x", fill, is_whole), len(cells), self._array("struct set", "set", cells),
-            self._cells("y", Y.get("hex", ""), is_whole), self._integers("indices", _numbers(indices.get("hex", ""))),
+            self._cells("y", Y.get("hex", ""), is_whole), self._integers("indices", numbers),
             indices.get("bound", 0), len(also), self._array("struct also", "also", map(_also, also)),
             len(pairs), self._array("struct pair", "pairs", pairs),
         ))  # fmt: skip
@@ -118,10 +116,6 @@ def _integer(value: int) -> str:
 def _pattern(text: str) -> str:
     """The bits of a value from its bytes."""
     return f"{int.from_bytes(bytes.fromhex(text), 'little'):#x}"
-
-
-def _numbers(text: str) -> list[int]:
-    return np.frombuffer(bytes.fromhex(text), "<i8").tolist()
 
 
 def _is_whole(text: str) -> bool:

@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import yaml
 from onnx import GraphProto, ModelProto, numpy_helper
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.exporting.export import Export, LeftOutCase, flags, too_large
+from maxpool_check.exporting.export import Export, LeftOutCase, flags, rendered, too_large
 from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.graphs.reading import OWN_DOMAINS
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
@@ -117,14 +116,11 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
                 "flags": flags(case, oracle, results), "tests": own,
             }  # fmt: skip
     export = Export(FORM, files, exported, left_out, {case.spec for case in cases if case.id in exported}, limits)
-    text, either = Path(__file__).with_name("limits.md.j2").read_text(encoding="utf-8"), limits[_EITHER_ZERO]
-    tests = plural(len({path.partition("/")[0] for path in files}), "test")
-    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    page = template.render(
-        count=f"{tests} of {plural(len(exported), 'case')}", reasons=export.reasons, limits=_LIMITS, tests=limits,
+    tests, either = plural(len({path.partition("/")[0] for path in files}), "test"), limits[_EITHER_ZERO]
+    files["LIMITS.md"] = rendered(
+        "limits.md.j2", count=f"{tests} of {plural(len(exported), 'case')}", reasons=export.reasons, limits=_LIMITS, tests=limits,
         either=either, either_count=plural(len(either), "test"),
     )  # fmt: skip
-    files["LIMITS.md"] = page.encode()
     return export
 
 
