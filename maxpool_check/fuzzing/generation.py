@@ -72,13 +72,6 @@ def draw(document: Specification, seed: int, *, invalid: bool = False, graphs: f
     """The case of one seed; None if it is excluded and not ``invalid``, or the contrary, or a graph without exact result."""
     # Each case has a stream of its own: a seed draws the same of every version of ONNX's operator, as far as they agree.
     stream = Stream(seed)
-    case = _case(stream, document, invalid)
-    if isinstance(case.resolved, Refused) != invalid:
-        return None
-    return in_a_graph(case, stream) if stream.random() < graphs else case
-
-
-def _case(stream: Stream, document: Specification, invalid: bool) -> Case:
     axes = _axes(stream, document)
     choices = _choices(stream, document, len(axes))
     # float32 and float64 come more often: most runtimes have special kernels for them.
@@ -95,11 +88,14 @@ def _case(stream: Stream, document: Specification, invalid: bool) -> Case:
     shape = document.layout.arranged((stream.choice((1, 2)), channels, *sizes))
     if invalid:
         attributes, shape = _with_a_mistake(stream, attributes, shape)
-    return Case(
+    case = Case(
         id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), attributes=attributes,
         X=Recipe.of(_values(stream, shape, NUMPY[dtype])), outputs=("Y", "Indices") if document.indices else ("Y",),
         policies=document.policies, origin=Origin("fuzz", 0, 0),
     )  # fmt: skip
+    if isinstance(case.resolved, Refused) != invalid:
+        return None
+    return in_a_graph(case, stream) if stream.random() < graphs else case
 
 
 def _axes(stream: Stream, document: Specification) -> list[Axis]:
