@@ -17,7 +17,7 @@ from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, docum
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
 from maxpool_check.models.profile import ProfileFinding, open_points, profile
-from maxpool_check.models.shapes import InferredTypes, at_sizes, declared, explicit
+from maxpool_check.models.shapes import InferredTypes, at_sizes, inferred, types_by_graph
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.words import plural
@@ -151,7 +151,8 @@ def analyse(
             raise BadModel(
                 f"{model.path}: --shape gives the input '{name}' other sizes than --inputs, {list(value.shape)}"
             )
-    by_model, given, at = declared(model), explicit(model), at_sizes(model, shapes)
+    by_model, at = inferred(model.proto, {}), at_sizes(model, shapes)
+    given = InferredTypes(types_by_graph(model.proto), {})
     nodes = []
     for node in pool_nodes(model, by_model, at):
         place = node.scope.place
@@ -217,18 +218,18 @@ def _reached(
     defect: Defect, target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
 ) -> list[ExpectedDivergence]:
     """What is expected of the target whose conditions a node meets, whatever its values."""
+
+    def meets_whatever_values(expected: ExpectedDivergence, of: Features) -> bool:
+        both = (defect.conditions, expected.conditions)
+        return all(meets(replace(each, values=(), any_values=()), of) for each in both)
+
     return [
         each
         for each in about(defect, target)
         if says_something(defect, each)
         and any(is_expected(defect, each, variant) for variant in variants)
-        and any(concerns(defect, of.case) and _meets_whatever_values(defect, each, of) for of in features)
+        and any(concerns(defect, of.case) and meets_whatever_values(each, of) for of in features)
     ]
-
-
-def _meets_whatever_values(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
-    both = (defect.conditions, expected.conditions)
-    return all(meets(replace(each, values=(), any_values=()), features) for each in both)
 
 
 def _needs_negative(*conditions: Conditions) -> bool:

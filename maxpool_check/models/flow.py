@@ -278,22 +278,14 @@ def read_inputs(path: Path, model: UserModel) -> dict[str, np.ndarray]:
         parts += [f"lacks {', '.join(missing)}" if missing else ""]
         raise BadModel(f"{path} {' and '.join(filter(None, parts))}; the inputs of {model.path} are {', '.join(names)}")
     for value in model.inputs:
-        _check_fits(path, value, found[value.name])
+        declared, dtype, shape = type_of(value.type), found[value.name].dtype.name, found[value.name].shape
+        if declared.dtype in NUMPY and dtype != declared.dtype:
+            raise BadModel(f"{path}: '{value.name}' is {dtype}, the model takes {declared}")
+        sizes = shape if declared.sizes is None else declared.sizes
+        differs = any(isinstance(size, int) and size != given for size, given in zip(sizes, shape, strict=False))
+        if differs or len(sizes) != len(shape):
+            raise BadModel(f"{path}: '{value.name}' has the shape {list(shape)}, the model takes {declared}")
     return found
-
-
-def _check_fits(path: Path, value: ValueInfoProto, tensor: np.ndarray) -> None:
-    """Refuse a tensor of another type, number of axes, or size than the model declares. Raises :class:`BadModel`."""
-    declared = type_of(value.type)
-    dtype = tensor.dtype.name
-    if declared.dtype in NUMPY and dtype != declared.dtype:
-        raise BadModel(f"{path}: '{value.name}' is {dtype}, the model takes {declared}")
-    sizes = declared.sizes
-    if sizes is not None and (
-        len(sizes) != tensor.ndim
-        or any(isinstance(size, int) and size != given for size, given in zip(sizes, tensor.shape, strict=True))
-    ):
-        raise BadModel(f"{path}: '{value.name}' has the shape {list(tensor.shape)}, the model takes {declared}")
 
 
 def _tensor_of(file: Path) -> np.ndarray:

@@ -20,7 +20,7 @@ from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace, random_inputs
 from maxpool_check.models.model_file import BadModel, Place, UserModel, external_file, read_model, tensors
-from maxpool_check.models.rewriting import CannotRewrite, Choice, Resolve, resolver, rewritten
+from maxpool_check.models.rewriting import CannotRewrite, resolver, rewritten
 from maxpool_check.models.testing import ModelPlan, ModelTest
 from maxpool_check.models.upgrade import OutputDifference, output_differences
 from maxpool_check.results.record import FAULTS, Execution, Verdict
@@ -41,16 +41,6 @@ _WrongAndRight = tuple[list[Execution], int]
 """The executions that are wrong, and how many conform; others were not compared."""
 
 
-@contextlib.contextmanager
-def rewriting(session: TargetSession, choice: Choice, resolve: Resolve | None = None) -> Iterator[None]:
-    """Rewrite each model that a session is given meanwhile. Executing one raises :class:`CannotRewrite` where that fails."""
-    session.rewrite = lambda model: rewritten(ModelProto.FromString(model), choice, resolve).SerializeToString()
-    try:
-        yield
-    finally:
-        session.rewrite = None
-
-
 def _at_every_level(variant: Variant) -> list[Variant]:
     return [variant, *(Variant(variant.outputs, level) for level in LEVELS)]
 
@@ -58,8 +48,12 @@ def _at_every_level(variant: Variant) -> list[Variant]:
 def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> _WrongAndRight:
     """Execute a case at every level of optimization with these rewrites of its MaxPool. Raises :class:`CannotRewrite`."""
     resolve = None if case.specification.domain is None else resolver(case.specification, case.policies)
-    with rewriting(session, lambda *_: rewrites, resolve):
+    parsed = ModelProto.FromString
+    session.rewrite = lambda model: rewritten(parsed(model), lambda *_: rewrites, resolve).SerializeToString()
+    try:
         lines = executions(run_case(session, case, _at_every_level(variant)))
+    finally:
+        session.rewrite = None
     conforming = sum(each.verdict is Verdict.CONFORMS for each in lines)
     return [each for each in lines if each.verdict in _WRONG], conforming
 
@@ -268,7 +262,9 @@ class _Repairing:
                 for case in [each.case for each in node.cases] + self.test.flowing.get(name, []):
                     faults, right = _run(session, case, node.variants[0], rewrites)
                     conforming += right
-                    if wrong := [each for each in faults if self._counts(case, each)]:
+                    # Those of special values fail a model only if these count.
+                    all_count = self.plan.strict or SPECIAL not in case.tags
+                    if wrong := [each for each in faults if all_count or each.verdict is not Verdict.DIVERGES]:
                         about = f"{case.title.rpartition(', ')[2]}, {wrong[0].variant}"
                         return replace(made, rewrites=(), why=f"leaves it wrong on {wrong[0].target}: {about}")
         except CannotRewrite as error:
@@ -276,10 +272,6 @@ class _Repairing:
         if sessions and not conforming:
             return replace(made, rewrites=(), why="leaves nothing that could be compared")
         return replace(made, executions=conforming)
-
-    def _counts(self, case: Case, execution: Execution) -> bool:
-        """Whether a fault is one that fails a model: of special values, only if these count."""
-        return self.plan.strict or SPECIAL not in case.tags or execution.verdict is not Verdict.DIVERGES
 
     def _rewritten(self, nodes: Sequence[NodeRepair]) -> ModelProto:
         """The model with the rewrites of nodes. Raises :class:`CannotRewrite`."""
@@ -333,14 +325,11 @@ class _Repairing:
         self.in_place += sum(line.verdict is Verdict.CONFORMS for line in lines)
         self.problems += [f"{line.case} ({line.variant}) is still wrong on {target}: {line.message}" for line in wrong]
         differences = output_differences(old.model.name, self.test.outputs.get((plain, old.model.name), {}), outputs)
-        if not any(line.target == plain and _is_default(line) for lines in self.failed.values() for line in lines):
+        failed = (line for lines in self.failed.values() for line in lines if line.target == plain)
+        # In the model, at the level of optimization that sessions have by default.
+        if not any("/in-place/" in line.case and "optimization" not in line.variant for line in failed):
             self.problems += [f"{each} on {target}, and were right before" for each in differences if each.cells]
         return [(target, each) for each in differences]
-
-
-def _is_default(line: Execution) -> bool:
-    """Whether an execution is in the model, at the level of optimization that sessions have by default."""
-    return "/in-place/" in line.case and "optimization" not in line.variant
 
 
 def _copy_external(model: UserModel, proto: ModelProto, path: Path) -> None:

@@ -141,7 +141,13 @@ def _known_pads(site: _Site, *, crops: bool = False) -> list[int]:
     """The pads that give the same windows, at the beginning of each axis and then at the end; ``crops``: they may be negative."""
     sizes = site.input.sizes
     spatial = [*sizes[2:]] if sizes is not None else [None] * len(site.attributes["kernel_shape"])
-    fixed = {tuple(_pads(site, shape)) for shape in _shapes(spatial, site.attributes)}
+    fixed = set()
+    for shape in _shapes(spatial, site.attributes):
+        resolved = site.resolve(site.attributes, shape)
+        if not isinstance(resolved, Pooling):
+            raise CannotRewrite(f"is excluded by its document: {resolved.message}")
+        ends = [max(0, axis.reach - axis.size) for axis in resolved.geometry]
+        fixed.add((*(axis.begin for axis in resolved.geometry), *ends))
     if len(fixed) != 1:
         raise CannotRewrite("has pads that depend on sizes which the model leaves open")
     (pads,) = fixed
@@ -157,15 +163,6 @@ def _shapes(spatial: Sequence[object], attributes: Mapping[str, Any]) -> list[tu
     reach = [(k - 1) * d + s for k, d, s in zip(attributes["kernel_shape"], dilations, strides, strict=True)]
     more = range(max(strides) + 1) if None in known else range(1)
     return [tuple(r + n if size is None else size for size, r in zip(known, reach, strict=True)) for n in more]
-
-
-def _pads(site: _Site, spatial: tuple[int, ...]) -> list[int]:
-    """The pads that give the same windows for an input of these sizes."""
-    resolved = site.resolve(site.attributes, spatial)
-    if not isinstance(resolved, Pooling):
-        raise CannotRewrite(f"is excluded by its document: {resolved.message}")
-    ends = [max(0, axis.reach - axis.size) for axis in resolved.geometry]
-    return [*(axis.begin for axis in resolved.geometry), *ends]
 
 
 def _request_indices(site: _Site) -> list[NodeProto]:
@@ -237,21 +234,17 @@ def _row_major_indices(site: _Site) -> list[NodeProto]:
         return result
 
     plane = with_number("Mul", with_number("Div", by_row, math.prod(sizes), "plane"), math.prod(sizes), "start")
-    terms = [plane]
+    terms = []
     for axis, size in enumerate(sizes):
         cell = with_number("Div", by_row, math.prod(sizes[axis + 1 :]), f"cell{axis}")
         coordinate = with_number("Mod", cell, size, f"axis{axis}_")
         terms.append(with_number("Mul", coordinate, math.prod(sizes[:axis]), f"term{axis}"))
-    return [*nodes, *_sum(site, terms)]
-
-
-def _sum(site: _Site, terms: Sequence[str]) -> list[NodeProto]:
-    """Nodes that add tensors, the last of which makes Indices."""
-    results = [*(site.new(f"sum{number}") for number in range(len(terms) - 2)), site.indices]
-    return [
-        helper.make_node("Add", [terms[0] if number == 0 else results[number - 1], term], [results[number]])
-        for number, term in enumerate(terms[1:])
-    ]
+    # The last of the sums is Indices.
+    total, sums = plane, [*(site.new(f"sum{axis}") for axis in range(len(sizes) - 1)), site.indices]
+    for term, result in zip(terms, sums, strict=True):
+        nodes.append(helper.make_node("Add", [total, term], [result]))
+        total = result
+    return nodes
 
 
 def _negative_infinity_guard(site: _Site) -> list[NodeProto]:

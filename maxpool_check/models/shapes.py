@@ -189,16 +189,6 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in parts)
 
 
-def explicit(model: UserModel) -> InferredTypes:
-    """The types that the model itself gives, without inference."""
-    return InferredTypes(_by_graph(model.proto), {})
-
-
-def declared(model: UserModel) -> InferredTypes:
-    """The types as far as the model gives them."""
-    return inferred(model.proto, {})
-
-
 def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> InferredTypes:
     """The types with a number for each size of the inputs.
 
@@ -265,16 +255,17 @@ def _check_sizes(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]]) ->
 
 
 def inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
-    """The types that follow from those of the inputs, of which ``assumed`` sizes were filled in."""
+    """The types that follow from those that a model gives, of which ``assumed`` sizes were filled in."""
     problem = ""
     try:
         proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
     except Exception as error:  # errors of several types; the types that are declared remain
         problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
-    return InferredTypes(_by_graph(proto), assumed, problem)
+    return InferredTypes(types_by_graph(proto), assumed, problem)
 
 
-def _by_graph(proto: ModelProto) -> Mapping[Place, Types]:
+def types_by_graph(proto: ModelProto) -> Mapping[Place, Types]:
+    """The types that a model itself gives, without inference."""
     return {scope.place: dict(_types(scope.graph)) for scope in scopes(Scope(proto.graph))}
 
 
