@@ -17,7 +17,10 @@ _NO_CHAR = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def line(text: object) -> str:
     """One line of a terminal or a log; line breaks at its end are left out."""
-    return no_command(_visible(str(text).rstrip("\r\n"))).replace("##[", "#\\x23[")
+    shown = str(text).rstrip("\r\n")
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(map(_character, shown))
+    return no_command(shown).replace("##[", "#\\x23[")
 
 
 def block(text: object) -> str:
@@ -57,10 +60,6 @@ def ascii_json(document: bytes) -> bytes:
     if document.isascii() and b"\x7f" not in document and b"##[" not in document:
         return document
     return dumps(json.loads(document)).encode()
-
-
-def _visible(text: str) -> str:
-    return text if text.isascii() and text.isprintable() else "".join(map(_character, text))
 
 
 def _character(char: str) -> str:
