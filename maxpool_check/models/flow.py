@@ -66,9 +66,10 @@ class ModelRun:
     there, as its nodes compute them without optimization. ``problems`` have the levels at which it was not run, by the reason.
     """
 
-    def __init__(self, session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, session: TargetSession, analysis: ModelAnalysis) -> None:
         """Run the model. Raises :class:`CannotRun` and :class:`BadModel`."""
-        self._session, self._analysis, self._inputs = session, analysis, inputs
+        self._session, self._analysis = session, analysis
+        self._inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
         self.problems: dict[str, list[str]] = {}
         if session.profile.description.graphs is None:
             raise NotInPlace("it takes no ONNX models of several nodes")

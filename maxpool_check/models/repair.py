@@ -18,7 +18,7 @@ from maxpool_check.judging.defects import Defect, Remedy
 from maxpool_check.judging.kinds import read_table
 from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace, random_inputs
+from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace
 from maxpool_check.models.model_file import BadModel, Place, UserModel, external_file, read_model, tensors
 from maxpool_check.models.rewriting import CannotRewrite, resolver, rewritten
 from maxpool_check.models.testing import ModelPlan, ModelTest
@@ -313,8 +313,7 @@ class _Repairing:
         # A target with disabled optimizers has a longer name.
         plain = next(name for name in map(str, self.plan.targets) if target.startswith(name))
         try:
-            inputs = old.inputs or random_inputs(old.model, old.tested.types)
-            run = ModelRun(session, replace(old, model=replace(repaired, name=old.model.name)), inputs)
+            run = ModelRun(session, replace(old, model=replace(repaired, name=old.model.name)))
             outputs = run.own_outputs()
         except (CannotRun, BadModel, OSError) as error:
             if not (isinstance(error, NotInPlace) or self.plan.allows_incomplete):

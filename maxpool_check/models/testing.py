@@ -18,7 +18,7 @@ from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import FIRST_SEED, CannotRun, ModelRun, NotInPlace, random_inputs
+from maxpool_check.models.flow import FIRST_SEED, CannotRun, ModelRun, NotInPlace
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
@@ -130,8 +130,7 @@ def _in_models(
     for session in sessions:
         key = session.profile.description.name, analysis.model.name
         try:
-            inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
-            in_model = ModelRun(session, analysis, inputs)
+            in_model = ModelRun(session, analysis)
             for case, executed in in_model.executed:
                 lines.cases[case.id] = case
                 for execution in executed:
