@@ -5,7 +5,6 @@ they lie in the memory of nearly every machine.
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.schema import GRAPH, read_schema
 from maxpool_check.exporting.export import FLAGS, TOOL, Export, LeftOutCase, document_data, flags, too_large
+from maxpool_check.graphs.context import finite
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
 from maxpool_check.reference.dtypes import NAMES, is_float
 from maxpool_check.specifications.specification import Refused
@@ -152,8 +152,4 @@ def _hex(values: np.ndarray | np.generic) -> str:
 
 def _plain(value: Any) -> Any:
     """Attributes and graphs as JSON: a float that is no number of JSON is ``{"float": "-inf"}``."""
-    if isinstance(value, Mapping):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    return {"float": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value, lambda number: {"float": str(number)})

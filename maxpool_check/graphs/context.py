@@ -1,7 +1,7 @@
 """The nodes around the judged MaxPool: a chain through which X flows, and how the model presents it."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -153,13 +153,13 @@ MAX_POOL_ALONE = Context()
 """The graph of a MaxPool without others, in any operator set that means the same."""
 
 
-def _finite(value: Any) -> Any:
-    """Plain data whose infinities and NaN are text."""
+def finite(value: Any, shown: Callable[[float], Any] = str) -> Any:
+    """Plain data whose infinities and NaN, of which JSON has none, are ``shown``: as text, or otherwise."""
     if isinstance(value, Mapping):
-        return {name: _finite(entry) for name, entry in value.items()}
+        return {name: finite(entry, shown) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        return [finite(entry, shown) for entry in value]
+    return shown(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def node_data(node: Node) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def node_data(node: Node) -> dict[str, Any]:
 
 def json_data(context: Context) -> dict[str, Any]:
     """The members of a JSON document that describe a context: ``opset`` and ``graph``. It has no infinities and no NaN."""
-    data = _finite(context.data())
+    data = finite(context.data())
     return {"opset": data.pop("opset"), "graph": data}
 
 
