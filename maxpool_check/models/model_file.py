@@ -112,7 +112,13 @@ def read_model(path: Path) -> UserModel:
     if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
         raise BadModel(f"{path}: not an ONNX model: it has no graph")
     try:
-        _check_operator_sets(proto)
+        newest = onnx.defs.onnx_opset_version()
+        if not proto.opset_import:
+            raise BadModel("it imports no operator set (opset_import is empty), so that its nodes have no meaning")
+        for entry in proto.opset_import:
+            if entry.domain in OWN_DOMAINS and not 1 <= entry.version <= newest:
+                known = f"the installed onnx {onnx.__version__} knows 1 to {newest}"
+                raise BadModel(f"it is in operator set {entry.version}; {known}")
         _check_nodes(proto.graph, frozenset())
         proto = _without_functions(proto)
         missing = dict(_missing(path, proto))
@@ -180,17 +186,6 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int]:
     if (there := max(file.stat().st_size - offset, 0)) < size:
         raise MissingValues(f"{file.name} has {there} of its {size} bytes")
     return file, offset, size
-
-
-def _check_operator_sets(proto: ModelProto) -> None:
-    if not proto.opset_import:
-        raise BadModel("it imports no operator set (opset_import is empty), so that its nodes have no meaning")
-    newest = onnx.defs.onnx_opset_version()
-    for entry in proto.opset_import:
-        if entry.domain in OWN_DOMAINS and not 1 <= entry.version <= newest:
-            raise BadModel(
-                f"it is in operator set {entry.version}; the installed onnx {onnx.__version__} knows 1 to {newest}"
-            )
 
 
 def _check_nodes(graph: GraphProto, outer: frozenset[str]) -> None:

@@ -40,7 +40,7 @@ def profile(node: PoolNode, model: UserModel, explicit: Types, known: Types) -> 
     """
     if node.op != MAX_POOL or node.document is None or node.document.domain is not None:
         return []
-    parts = (_general(node, node.document, model, explicit), _types(node, explicit), _restrictions(node))
+    parts = (_general(node, node.document, model, explicit), _restrictions(node))
     before = [_finding(*broken) for part in parts for broken in part]
     return [*before, *_constraints(node), *(_finding(*broken) for broken in _shapes(node, explicit, known))]
 
@@ -64,9 +64,6 @@ def _general(node: PoolNode, document: Specification, model: UserModel, explicit
     tensors = {"X": node.input, "Y": node.output, "Indices": node.indices or ""}
     if untyped := [name for name, tensor in tensors.items() if tensor and tensor not in explicit]:
         yield "GR2", {"names": " and ".join(untyped)}
-
-
-def _types(node: PoolNode, explicit: Types) -> Iterator[_Broken]:
     X, Y, indices = node.declared, explicit.get(node.output), explicit.get(node.indices or "")
     if X is not None and X.dtype not in _SONNX.dtypes:
         yield "type", {"X": X.dtype}
