@@ -149,14 +149,16 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
       maxpool-check evidence verify evidence.tar --key lab.pub --run
     """
     from maxpool_check.commands.executing import progress_bar
-    from maxpool_check.evidence.bundling.differences import cases_to_run, rerun
+    from maxpool_check.evidence.bundling.differences import rerun
     from maxpool_check.evidence.bundling.verification import verified
 
     with _readable(bundle, key), verified(bundle, key) as (verification, contents):
         if run and contents is None:
             verification.unchecked.append("nothing was run again: the bundle cannot be read")
         elif run and contents is not None:
-            with progress_bar("cases", cases_to_run(contents), quiet=as_json) as progress:
+            # Each case is counted for every target.
+            total = sum(each.header.cases * len(each.header.targets) for each in contents.records.values())
+            with progress_bar("cases", total, quiet=as_json) as progress:
                 rerun(contents, verification, options.setting("timeout"), progress)
     if not as_json:
         _print(bundle, verification, verbose > 0)

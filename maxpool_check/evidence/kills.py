@@ -169,7 +169,13 @@ class _ExecutedKernels:
     def kills(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
         """The cases that notice a kernel, each executed only when it is asked for."""
         if kernel.module == DEATHS and cases:
-            yield from self._deadly(kernel, cases)
+            # As in process, for a kernel that ends its process.
+            with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel.target),)))) as executor:
+                for case, results in zip(cases, executor.results(cases), strict=True):
+                    (result,) = results.values()
+                    faults = [each.variant for each in result.executions if each.verdict in FAULTS]
+                    if self._is_kill(case, kernel, faults):
+                        yield case
             return
         for case in cases:
             key = kernel, case.id
@@ -196,12 +202,3 @@ class _ExecutedKernels:
             # It is told nothing of the outputs that are wanted: with all of them, all is said.
             task = replace(task, plans=task.plans[:1])
         return faulty_variants(self._function(kernel), task)
-
-    def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
-        """As in process, for a kernel that ends its process."""
-        with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel.target),)))) as executor:
-            for case, results in zip(cases, executor.results(cases), strict=True):
-                (result,) = results.values()
-                faults = [each.variant for each in result.executions if each.verdict in FAULTS]
-                if self._is_kill(case, kernel, faults):
-                    yield case

@@ -31,7 +31,16 @@ class BadArchive(ValueError):
 
 def packed(members: Mapping[str, bytes]) -> bytes:
     """The archive of some members; the same bytes for the same members. Raises :class:`BadArchive` for one that none can read."""
-    _check_names(members)
+    if len(members) > MOST_MEMBERS:
+        raise BadArchive(f"the archive has more than {plural(MOST_MEMBERS, 'member')}")
+    for name in members:
+        path = PurePosixPath(name)
+        if path.is_absolute() or {"..", "."} & {*path.parts} or str(path) != name or "\\" in name:
+            raise BadArchive(f"{inert.line(name)}: is no name of a file below the top folder, {TOP}/")
+        if inert.line(name) != name:
+            raise BadArchive(f"{inert.line(name)}: is no name of a file, but has characters that do not show")
+        if folder := next((str(folder) for folder in path.parents if str(folder) in members), ""):
+            raise BadArchive(f"{inert.line(folder)}/: is a file and a folder")
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT, encoding="utf-8") as file:
         for name, content in sorted(members.items()):
@@ -81,20 +90,6 @@ def _read(content: bytes) -> Iterator[tuple[str, bytes]]:
             stream = file.extractfile(info)
             assert stream is not None
             yield info.name.removeprefix(f"{TOP}/"), stream.read()
-
-
-def _check_names(members: Mapping[str, bytes]) -> None:
-    """Refuse what is no name of a file below a folder, or is the folder of another. Raises :class:`BadArchive`."""
-    if len(members) > MOST_MEMBERS:
-        raise BadArchive(f"the archive has more than {plural(MOST_MEMBERS, 'member')}")
-    for name in members:
-        path = PurePosixPath(name)
-        if path.is_absolute() or {"..", "."} & {*path.parts} or str(path) != name or "\\" in name:
-            raise BadArchive(f"{inert.line(name)}: is no name of a file below the top folder, {TOP}/")
-        if inert.line(name) != name:
-            raise BadArchive(f"{inert.line(name)}: is no name of a file, but has characters that do not show")
-        if folder := next((str(folder) for folder in path.parents if str(folder) in members), ""):
-            raise BadArchive(f"{inert.line(folder)}/: is a file and a folder")
 
 
 def compressed(content: bytes) -> bytes:

@@ -110,11 +110,6 @@ def _verdicts(transition: Transition) -> list[str]:
     return [str(side.verdict) if side is not None else "none" for side in (transition.old, transition.new)]
 
 
-def cases_to_run(contents: Contents) -> int:
-    """The number of cases that :func:`rerun` runs, each counted for every target."""
-    return sum(record.header.cases * len(record.header.targets) for record in contents.records.values())
-
-
 def rerun(
     contents: Contents, verification: Verification, seconds: float, progress: Callable[[int], None] = lambda _: None
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 import maxpool_check
 from maxpool_check import inert
@@ -204,9 +205,9 @@ class _RecordCheck:
             path, _, line = each.origin.rpartition(":")
             # It was in another folder, and its time was another one.
             other = {"origin": f"{PurePosixPath(path.replace(':', '/')).name}:{line}", "seconds": 0.0, "matched": False}
-            parts[f"{place}, again" if place in parts else place] = {**_fields(each), **other}
+            parts[f"{place}, again" if place in parts else place] = {**asdict(each), **other}
         for name in sorted(record.outputs):
-            parts[f"output {name}"] = _fields(record.outputs[name])
+            parts[f"output {name}"] = asdict(record.outputs[name])
         if footer is None or given.footer is None:
             return parts
         errors, code = given.footer.errors, footer.exit_code
@@ -214,14 +215,14 @@ class _RecordCheck:
             # Why targets did not start stands there alone.
             errors = errors[: len(errors) - len(footer.errors)] + footer.errors
             code = ExitCode.INCOMPLETE if errors else footer.exit_code
-        parts["footer"] = {**_fields(footer), "errors": errors, "exit_code": int(code), "known": (), "finished": ""}
+        parts["footer"] = {**asdict(footer), "errors": errors, "exit_code": int(code), "known": (), "finished": ""}
         if given.header.known_sha256 and described is not None and len(corpus) < described.cases:
             text = f"from {plural(described.cases, 'case')}, and the bundle has {len(corpus)}"
             what = f"{self._member}: which known defects are stale: the run selected its cases {text}"
             self._verification.unchecked += [what] if what not in self._verification.unchecked else []
             del parts["footer"]["exit_code"]
         else:
-            parts |= {f"footer: known defect {each.id} on {each.target}": _fields(each) for each in footer.known}
+            parts |= {f"footer: known defect {each.id} on {each.target}": asdict(each) for each in footer.known}
         return parts
 
     def _corpus(self) -> Sequence[Case]:
@@ -405,10 +406,6 @@ def _place(execution: Execution) -> str:
 def _is_same(a: Any, b: Any) -> bool:
     """Whether two values are the same in a record, which knows no infinity and no NaN."""
     return msgspec.json.encode(a, order="sorted") == msgspec.json.encode(b, order="sorted")
-
-
-def _fields(line: Any) -> dict[str, Any]:
-    return {name: getattr(line, name) for name in line.__struct_fields__}
 
 
 def _shown(value: Any) -> str:

@@ -111,7 +111,7 @@ def write_sdoc(report: TraceReport, file: TextIO) -> None:
 def _sdoc_lines(trace: Trace) -> Iterator[str]:
     rows, uids = list(_rows(trace)), dict[str, str]()
     for row in rows:
-        safe = _unsafe(row.id, r"A-Za-z0-9_()\-/.: ")
+        safe = re.sub(r"[^A-Za-z0-9_()\-/.: ]", "_", row.id)
         digest = f"-{hashlib.sha256(row.id.encode()).hexdigest()[:8]}" if safe != row.id else ""
         uids[row.id] = row.id if row.sort == "clause" else f"CASE:{safe}{digest}"
 
@@ -159,9 +159,8 @@ def write_needs(report: TraceReport, file: TextIO) -> None:
 
     def id_of(row: _Row) -> str:
         digest = hashlib.sha256(row.id.encode()).hexdigest()[:8].upper()
-        return (
-            row.id.replace("-", "_") if row.sort == "clause" else f"CASE_{_unsafe(row.id.upper(), 'A-Z0-9')}_{digest}"
-        )
+        safe = re.sub("[^A-Z0-9]", "_", row.id.upper())
+        return row.id.replace("-", "_") if row.sort == "clause" else f"CASE_{safe}_{digest}"
 
     rows, version = list(_rows(report.trace)), report.trace.tool
     ids, needs = {row.id: id_of(row) for row in rows}, {}
@@ -187,8 +186,3 @@ def write_needs(report: TraceReport, file: TextIO) -> None:
     about = {"creator": {"program": "maxpool-check", "version": version}, "needs": needs, "needs_amount": len(needs)}
     project = {"project": "Clauses, cases and results", "current_version": version, "versions": {version: about}}
     file.write(inert.dumps(project, indent=1) + "\n")
-
-
-def _unsafe(text: str, safe: str) -> str:
-    """The text with nothing but characters that are safe."""
-    return re.sub(f"[^{safe}]", "_", text)
