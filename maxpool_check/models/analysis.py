@@ -13,13 +13,15 @@ from maxpool_check.corpus.conditions import about, concerns, is_expected, meets,
 from maxpool_check.corpus.features import VALUE_WORDS
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
-from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
+from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
 from maxpool_check.models.profile import ProfileFinding, open_points, profile
 from maxpool_check.models.shapes import InferredTypes, at_sizes, inferred, types_by_graph
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
+from maxpool_check.specifications import specification
 from maxpool_check.words import plural
 
 REACHING = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH, Severity.REFUSES_VALID, Severity.LIMIT)
@@ -157,7 +159,11 @@ def analyse(
     for node in pool_nodes(model, by_model, at):
         place = node.scope.place
         around = surroundings(node, model, at.of(place), by_model.of(place))
-        document = document_for(node, spec)
+        document = node.document
+        if spec == "sonnx" and document is not None and node.opset >= 22:
+            profile_of_onnx = specification(spec)
+            is_inside = isinstance(node.resolved(profile_of_onnx, node.tested), Pooling)
+            document = profile_of_onnx if is_inside else document
         maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
         findings = tuple(profile(node, model, given.of(place), at.of(place)))
         cases = () if maker is None else tuple(maker.cases())

@@ -20,7 +20,6 @@ from maxpool_check.models.nodes import PoolNode, Surroundings
 from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Refused, Specification
 
 WRITTEN_BY = "Written by maxpool-check model --cases."
@@ -71,15 +70,6 @@ class ModelCase:
     def how(self) -> str:
         """:data:`ALONE`, :data:`GRAPH` or :data:`IN_PLACE`."""
         return self.case.id.split("/")[-2]
-
-
-def document_for(node: PoolNode, spec: str) -> Specification | None:
-    """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
-    if spec == "sonnx" and node.document is not None and node.opset >= 22:
-        document = specification(spec)
-        if isinstance(node.resolved(document, node.tested), Pooling):
-            return document
-    return node.document
 
 
 @dataclass(frozen=True, eq=False)

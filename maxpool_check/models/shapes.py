@@ -10,18 +10,6 @@ from functools import cached_property
 
 import numpy as np
 import onnx
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    ValueInfoProto,
-    helper,
-    numpy_helper,
-    shape_inference,
-)
 
 from maxpool_check.graphs.reading import OWN_DOMAINS
 from maxpool_check.models.model_file import BadModel, Place, UserModel, label, subgraphs, taken
@@ -40,7 +28,7 @@ _LONGEST = 16
 _UNDEFINED = "undefined"
 """How the names of element types begin that ONNX does not have."""
 
-_NAMES: dict[int, str] = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
+_NAMES: dict[int, str] = {onnx.helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
 
 
 def _small(axis: int) -> int:
@@ -91,14 +79,14 @@ NOT_DECLARED = TensorType("unknown", None)
 class Scope:
     """A graph of a model and the graphs around it: where the tensors are that a node takes."""
 
-    graph: GraphProto
+    graph: onnx.GraphProto
     outer: "Scope | None" = None
     where: str = "main graph"
     inside: str | None = None
     place: Place = ()
 
     @cached_property
-    def constants(self) -> Mapping[str, TensorProto]:
+    def constants(self) -> Mapping[str, onnx.TensorProto]:
         """The constants of this graph alone, by name: initializers that are no inputs, and Constant nodes."""
         fed = {value.name for value in self.graph.input} if self.outer is not None else set()
         constants = {tensor.name: tensor for tensor in self.graph.initializer if tensor.name not in fed}
@@ -107,14 +95,14 @@ class Scope:
         return constants | {name: tensor for name, tensor in values if tensor is not None}
 
     @cached_property
-    def makers(self) -> Mapping[str, NodeProto]:
+    def makers(self) -> Mapping[str, onnx.NodeProto]:
         """The node that makes a tensor, by the tensor's name."""
         return {name: node for node in self.graph.node for name in node.output if name}
 
     @cached_property
-    def consumers(self) -> Mapping[str, list[NodeProto | None]]:
+    def consumers(self) -> Mapping[str, list[onnx.NodeProto | None]]:
         """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
-        consumers: dict[str, list[NodeProto | None]] = defaultdict(list)
+        consumers: dict[str, list[onnx.NodeProto | None]] = defaultdict(list)
         for node in self.graph.node:
             for name in taken(node):
                 consumers[name].append(node)
@@ -122,7 +110,7 @@ class Scope:
             consumers[value.name].append(None)
         return consumers
 
-    def constant(self, name: str) -> TensorProto | None:
+    def constant(self, name: str) -> onnx.TensorProto | None:
         """The constant of this name here or in a graph around; None if it is no constant."""
         if name in self.constants:
             return self.constants[name]
@@ -131,13 +119,15 @@ class Scope:
         return self.outer.constant(name) if self.outer is not None else None
 
 
-def _tensor_of(attribute: AttributeProto) -> TensorProto | None:
+def _tensor_of(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
     """The tensor of an attribute of a Constant node; None for text, and for sparse tensors."""
     if attribute.name == "value":
         return attribute.t
     dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
     dtype = dtypes.get(attribute.name)
-    return None if dtype is None else numpy_helper.from_array(np.array(helper.get_attribute_value(attribute), dtype))
+    if dtype is None:
+        return None
+    return onnx.numpy_helper.from_array(np.array(onnx.helper.get_attribute_value(attribute), dtype))
 
 
 def scopes(scope: Scope) -> Iterator[Scope]:
@@ -195,7 +185,7 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     ``given`` are sizes by the name of an input (all of them) or of a dimension (one); other unknown sizes are small ones.
     Raises :class:`BadModel` for a name that the model does not have, and a shape that does not fit.
     """
-    proto = ModelProto()
+    proto = onnx.ModelProto()
     proto.CopyFrom(model.proto)
     names = {value.name for value in model.inputs}
     inputs = [value for value in proto.graph.input if value.name in names and value.type.HasField("tensor_type")]
@@ -216,7 +206,7 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     return inferred(proto, assumed)
 
 
-def _fill(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], assumed: dict[str, int]) -> None:
+def _fill(value: onnx.ValueInfoProto, given: Mapping[str, tuple[int, ...]], assumed: dict[str, int]) -> None:
     """Give each axis of an input a number."""
     axes = value.type.tensor_type.shape.dim
     if value.name in given:
@@ -235,7 +225,7 @@ def _fill(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], assumed: 
             axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", _small(number))
 
 
-def _check_sizes(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]]) -> None:
+def _check_sizes(value: onnx.ValueInfoProto, given: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse sizes of a whole input that contradict what the model or another option says. Raises :class:`BadModel`."""
     sizes, axes = given[value.name], value.type.tensor_type.shape.dim
     if axes and len(sizes) != len(axes):
@@ -254,31 +244,31 @@ def _check_sizes(value: ValueInfoProto, given: Mapping[str, tuple[int, ...]]) ->
             )
 
 
-def inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
+def inferred(proto: onnx.ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
     """The types that follow from those that a model gives, of which ``assumed`` sizes were filled in."""
     problem = ""
     try:
-        proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
+        proto = onnx.shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
     except Exception as error:  # errors of several types; the types that are declared remain
         problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
     return InferredTypes(types_by_graph(proto), assumed, problem)
 
 
-def types_by_graph(proto: ModelProto) -> Mapping[Place, Types]:
+def types_by_graph(proto: onnx.ModelProto) -> Mapping[Place, Types]:
     """The types that a model itself gives, without inference."""
-    return {scope.place: dict(_types(scope.graph)) for scope in scopes(Scope(proto.graph))}
+    by_graph: dict[Place, dict[str, TensorType]] = {}
+    for scope in scopes(Scope(proto.graph)):
+        graph = scope.graph
+        types = {each.name: TensorType(_dtype(each.data_type), tuple(each.dims)) for each in graph.initializer}
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            if kind := value.type.WhichOneof("value"):
+                is_tensor = kind == "tensor_type"
+                types[value.name] = type_of(value.type) if is_tensor else TensorType(kind.removesuffix("_type"), None)
+        by_graph[scope.place] = types
+    return by_graph
 
 
-def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
-    for tensor in graph.initializer:
-        yield tensor.name, TensorType(_dtype(tensor.data_type), tuple(tensor.dims))
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        if kind := value.type.WhichOneof("value"):
-            is_tensor = kind == "tensor_type"
-            yield value.name, type_of(value.type) if is_tensor else TensorType(kind.removesuffix("_type"), None)
-
-
-def type_of(proto: TypeProto) -> TensorType:
+def type_of(proto: onnx.TypeProto) -> TensorType:
     """The type of a tensor as a model declares it."""
     tensor = proto.tensor_type
     sizes = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
