@@ -6,6 +6,7 @@ they lie in the memory of nearly every machine.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +109,7 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
 
 
 def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
-    windows = [
-        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output]
-        for axis in result.geometry
-    ]
+    windows = [list(astuple(axis)) for axis in result.geometry]
     outputs = {name: _output(result.outputs[name]) for name in names}
     if "Indices" in outputs:
         outputs["Indices"]["bound"] = result.bound

@@ -249,7 +249,12 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         if [*records] != record_members([*records.values()]):
             raise BadBundle(f"{RECORDS} has other files than those of its targets")
         recorded = {execution.case for record in records.values() for execution in record.executions}
-        corpus = tuple(_cases(folder, names_with(kept, CASES), description.max_cells))
+        corpus: list[Case] = []
+        for name in names_with(kept, CASES):
+            is_data = name == VERSIONS_MEMBER or not name.endswith((*SUFFIXES, ".json"))
+            if not is_data and not is_defect_file(folder / name):
+                cases = read_cases(folder / name, folder / CASES, description.max_cells)
+                corpus += (replace(case, origin=replace(case.origin, path=name)) for case in cases)
         known_files = defect_files(folder / CASES)
         yield Contents(
             members,
@@ -273,15 +278,6 @@ def record_members(records: Sequence[Record]) -> list[str]:
 def page_name(member: str) -> str:
     """What the page of a record is called, by the member."""
     return member.removeprefix(RECORDS).removesuffix(".jsonl.gz")
-
-
-def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:
-    """All cases of the case files among some members, which become their origins."""
-    for name in members:
-        is_data = name == VERSIONS_MEMBER or not name.endswith((*SUFFIXES, ".json"))
-        if not is_data and not is_defect_file(folder / name):
-            for case in read_cases(folder / name, folder / CASES, most_cells):
-                yield replace(case, origin=replace(case.origin, path=name))
 
 
 def primary(members: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -63,10 +63,15 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
             if done.returncode:
                 raise WrongSignature(f"the signature is not of this manifest ({_message(done)})")
             return f"The signature is of this manifest, by {_fingerprint(done)}; --key tells whether that is whom you trust."
-        message = ""
+        message, of_key = "", read_regular(key, _MOST_BYTES)
+        lines = [line for line in of_key.splitlines() if line.strip() and not line.startswith(b"#")]
+        if b"PRIVATE KEY" in of_key or not lines:
+            raise CannotSign(
+                f"{key} is no public key and no file of allowed signers; give the file that ends with .pub"
+            )
         # ssh-keygen looks at the first line of a key alone, whatever purposes it allows.
-        for line in _allowed(key):
-            allowed.write_bytes(line)
+        for line in lines:
+            allowed.write_bytes((f"{_ANYBODY} ".encode() if _PUBLIC_KEY.match(line) else b"") + line + b"\n")
             found = _keygen("find-principals", "-s", str(file), "-f", str(allowed))
             if found.returncode == 0:
                 principal = found.stdout.decode(errors="replace").splitlines()[0]
@@ -79,15 +84,6 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
     if message:
         raise WrongSignature(f"the signature by a key of {key} is not of this manifest ({message})")
     raise WrongSignature(f"the signature is by none of the keys of {key}")
-
-
-def _allowed(key: Path) -> list[bytes]:
-    """The lines of a file of allowed signers: as they are, or of public keys."""
-    content = read_regular(key, _MOST_BYTES)
-    lines = [line for line in content.splitlines() if line.strip() and not line.startswith(b"#")]
-    if b"PRIVATE KEY" in content or not lines:
-        raise CannotSign(f"{key} is no public key and no file of allowed signers; give the file that ends with .pub")
-    return [_ANYBODY.encode() + b" " + line + b"\n" if _PUBLIC_KEY.match(line) else line + b"\n" for line in lines]
 
 
 def _keygen(action: str, *options: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
