@@ -216,7 +216,9 @@ def reaching(
         reached = _reached(defect, target, features if defect.severity in _REFUSING else executed, variants)
         if reached:
             needs_negative = all(_needs_negative(defect.conditions, each.conditions) for each in reached)
-            result.append(Reach(defect, needs(defect, reached), needs_negative))
+            needs = dict.fromkeys(_needs(defect.conditions, each.conditions) for each in reached)
+            widest = _needs(defect.conditions)
+            result.append(Reach(defect, widest if widest in needs else " or ".join(needs), needs_negative))
     return sorted(result, key=lambda reach: (reach.defect.severity.rank, reach.defect.id))
 
 
@@ -244,14 +246,8 @@ def _needs_negative(*conditions: Conditions) -> bool:
     )
 
 
-def needs(defect: Defect, reached: Iterable[ExpectedDivergence]) -> str:
-    """The values that a defect needs to show one of these divergences, in words; empty: any."""
-    each_needs = dict.fromkeys(_needs(defect.conditions, each.conditions) for each in reached)
-    widest = _needs(defect.conditions)
-    return widest if widest in each_needs else " or ".join(each_needs)
-
-
 def _needs(*conditions: Conditions) -> str:
+    """The values that are needed to meet all of these conditions, in words; empty: any."""
     required = dict.fromkeys(flag for each in conditions for flag in each.values)
     parts = [VALUE_WORDS[flag] for flag in required]
     for each in conditions:

@@ -20,7 +20,7 @@ from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace
 from maxpool_check.models.model_file import BadModel, Place, UserModel, external_file, read_model, tensors
-from maxpool_check.models.rewriting import CannotRewrite, resolver, rewritten
+from maxpool_check.models.rewriting import CannotRewrite, rewritten
 from maxpool_check.models.testing import ModelPlan, ModelTest
 from maxpool_check.models.upgrade import OutputDifference, output_differences
 from maxpool_check.results.record import FAULTS, Execution, Verdict
@@ -37,19 +37,20 @@ _MOST_TOGETHER = 2
 _WRONG = {*FAULTS, Verdict.ERROR}
 """The verdicts that prove nothing right."""
 
-_WrongAndRight = tuple[list[Execution], int]
-"""The executions that are wrong, and how many conform; others were not compared."""
-
 
 def _at_every_level(variant: Variant) -> list[Variant]:
     return [variant, *(Variant(variant.outputs, level) for level in LEVELS)]
 
 
-def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> _WrongAndRight:
-    """Execute a case at every level of optimization with these rewrites of its MaxPool. Raises :class:`CannotRewrite`."""
-    resolve = None if case.specification.domain is None else resolver(case.specification, case.policies)
+def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequence[str]) -> tuple[list[Execution], int]:
+    """Execute a case at every level of optimization with these rewrites of its MaxPool. Raises :class:`CannotRewrite`.
+
+    Returns the executions that are wrong, and how many conform; others were not compared.
+    """
+    # A document of another domain says what the node means there.
+    meaning = () if case.specification.domain is None else (case.specification, case.policies)
     parsed = ModelProto.FromString
-    session.rewrite = lambda model: rewritten(parsed(model), lambda *_: rewrites, resolve).SerializeToString()
+    session.rewrite = lambda model: rewritten(parsed(model), lambda *_: rewrites, *meaning).SerializeToString()
     try:
         lines = executions(run_case(session, case, _at_every_level(variant)))
     finally:

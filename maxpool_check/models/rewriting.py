@@ -16,10 +16,7 @@ from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Refused, Specification
-
-Resolve = Callable[[Mapping[str, Any], tuple[int, ...]], Pooling | Refused]
-"""What the attributes of a MaxPool mean for spatial axes of these sizes."""
+from maxpool_check.specifications.specification import Specification
 
 
 class CannotRewrite(ValueError):
@@ -28,12 +25,16 @@ class CannotRewrite(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class _Site:
-    """A MaxPool to rewrite: its node, the type of its input, its operator set, what it means, and the tensors of the model."""
+    """A MaxPool to rewrite: its node, the type of its input, its operator set, what it means, and the tensors of the model.
+
+    ``document`` says what it means, by its own ``policies`` or others.
+    """
 
     node: NodeProto
     input: TensorType
     opset: int
-    resolve: Resolve
+    document: Specification
+    policies: Policies | None
     taken: set[str]
 
     @property
@@ -76,17 +77,19 @@ Choice = Callable[[Place, NodeProto], Sequence[str]]
 """The names of the rewrites of a MaxPool, by the place of its graph and its node; empty: it stays as it is."""
 
 
-def rewritten(model: ModelProto, choice: Choice, resolve: Resolve | None = None) -> ModelProto:
+def rewritten(
+    model: ModelProto, choice: Choice, document: Specification | None = None, policies: Policies | None = None
+) -> ModelProto:
     """A copy of a model with rewrites of its MaxPool nodes, in the main graph and in those inside of nodes.
 
-    ``resolve`` says what the nodes mean; None: ONNX does. Every other node stays as it is. Raises :class:`CannotRewrite` where a
+    ``document`` says what the nodes mean, with its own ``policies`` or others; None: ONNX does. Every other node stays as it is. Raises :class:`CannotRewrite` where a
     rewrite does not apply to its node.
     """
     copy = ModelProto()
     copy.CopyFrom(model)
     taken = {name for graph in graphs(copy.graph) for node in graph.node for name in (*node.input, *node.output)}
     opset = max((each.version for each in copy.opset_import if each.domain in OWN_DOMAINS), default=1)
-    meaning, types = resolve or resolver(specification(f"onnx-{opset}")), inferred(copy, {})
+    document, types = document or specification(f"onnx-{opset}"), inferred(copy, {})
     # Inner graphs first: a graph whose nodes are replaced has copies of the nodes around them.
     for scope in reversed([*scopes(Scope(copy.graph))]):
         choices = [choice(scope.place, node) if is_pool(node) else () for node in scope.graph.node]
@@ -94,20 +97,11 @@ def rewritten(model: ModelProto, choice: Choice, resolve: Resolve | None = None)
             nodes: list[NodeProto] = []
             for node, rewrites in zip(scope.graph.node, choices, strict=True):
                 known = types.of(scope.place).get(node.input[0], NOT_DECLARED) if rewrites else NOT_DECLARED
-                nodes += _applied(_Site(node, known, opset, meaning, taken), rewrites)
+                nodes += _applied(_Site(node, known, opset, document, policies, taken), rewrites)
             copies = [NodeProto.FromString(each.SerializeToString()) for each in nodes]
             del scope.graph.node[:]
             scope.graph.node.extend(copies)
     return copy
-
-
-def resolver(document: Specification, policies: Policies | None = None) -> Resolve:
-    """What a document says, with its own policies or others."""
-
-    def resolve(attributes: Mapping[str, Any], spatial: tuple[int, ...]) -> Pooling | Refused:
-        return document.resolve(attributes, "float32", document.layout.arranged((1, 1, *spatial)), policies)
-
-    return resolve
 
 
 def _applied(site: _Site, rewrites: Sequence[str]) -> list[NodeProto]:
@@ -143,7 +137,8 @@ def _known_pads(site: _Site, *, crops: bool = False) -> list[int]:
     spatial = [*sizes[2:]] if sizes is not None else [None] * len(site.attributes["kernel_shape"])
     fixed = set()
     for shape in _shapes(spatial, site.attributes):
-        resolved = site.resolve(site.attributes, shape)
+        X = site.document.layout.arranged((1, 1, *shape))
+        resolved = site.document.resolve(site.attributes, "float32", X, site.policies)
         if not isinstance(resolved, Pooling):
             raise CannotRewrite(f"is excluded by its document: {resolved.message}")
         ends = [max(0, axis.reach - axis.size) for axis in resolved.geometry]
