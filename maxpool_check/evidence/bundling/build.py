@@ -311,13 +311,6 @@ def _again(results: TargetResults) -> list[str]:
     ]
 
 
-def _passage(page: str, heading: str) -> str:
-    """The text below a heading of the second level of the documentation, without links; ``KeyError`` if there is none."""
-    _, *sections = re.split(r"^## ", topics()[page].text, flags=re.MULTILINE)
-    texts = dict(section.split("\n", 1) for section in sections)
-    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", texts[heading]).strip()
-
-
 @cache
 def _environment() -> "Environment":
     """What renders pages: whatever is printed in them and is not made of markup is escaped, in HTML and in Markdown."""
@@ -337,6 +330,12 @@ def _environment() -> "Environment":
         text = value if isinstance(value, Markup) else markup.escaped(" ".join(str(value).split()))
         return Markup(str(text).replace("\\|", "\\x7c").replace("|", "\\|"))
 
+    def passage(page: str, heading: str) -> Markup:
+        """The text below a heading of the second level of the documentation, without links; ``KeyError`` if there is none."""
+        _, *sections = re.split(r"^## ", topics()[page].text, flags=re.MULTILINE)
+        texts = dict(section.split("\n", 1) for section in sections)
+        return Markup(re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", texts[heading]).strip())
+
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(["html"]),
@@ -354,7 +353,7 @@ def _environment() -> "Environment":
     }
     environment.globals |= {
         "fenced": lambda lines, language: Markup(markup.fenced(lines, language)),
-        "passage": lambda page, heading: Markup(_passage(page, heading)),
+        "passage": passage,
         "plural": plural,
         "shell": shlex.join,
     }

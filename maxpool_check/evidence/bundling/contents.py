@@ -26,16 +26,7 @@ from maxpool_check.files import write_files
 from maxpool_check.judging.defects import Defect
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.details import ToolFiles
-from maxpool_check.results.record import (
-    COMPARED,
-    FAULTS,
-    ExitCode,
-    KnownEntry,
-    Line,
-    Record,
-    TargetDescription,
-    Verdict,
-)
+from maxpool_check.results.record import COMPARED, FAULTS, ExitCode, Line, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import read, record_of
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.header import digest_of_files
@@ -132,11 +123,6 @@ class TargetResults:
             result = "failed" if verdicts & _FAILED else "warned" if is_warned else "passed" if compared else "others"
             results[result].append(case)
         return results
-
-    @property
-    def known(self) -> Sequence[KnownEntry]:
-        """The known defects that the run expected of the target, or that explain what it showed."""
-        return self.record.footer.known if self.record.footer else ()
 
     def cases_with(self, **fields: object) -> list[str]:
         """The cases that have an execution with these fields, in order."""

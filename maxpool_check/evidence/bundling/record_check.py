@@ -152,8 +152,21 @@ class _RecordCheck:
         if is_own and head.tool != maxpool_check.__version__:
             text = f"with the files of {maxpool_check.__version__}"
             self._add("header", f"maxpool-check {head.tool} made the record, it says, {text}")
-        replay = _Replay(self._record, self._add, self._verification.undecided)
-        write_results(self._plan(), head, replay.results(self._cases), lambda: replay.given_up, made.append)
+        replay, settings = _Replay(self._record, self._add, self._verification.undecided), self._settings
+        known = () if head.known_sha256 is None else self._contents.defects
+        versions = self._contents.versions
+        plan = RunPlan(
+            Corpus(self._corpus(), (), whole=settings.whole),
+            self._cases,
+            (),
+            known,
+            strict=settings.strict,
+            variants=frozenset(map(variant_named, settings.variants)),
+            tracebacks=True,
+            versions={each.id: versions.summary(each) for each in known if versions.showing(each)},
+            explains=settings.catalogue_sha256 is not None,
+        )
+        write_results(plan, head, replay.results(self._cases), lambda: replay.given_up, made.append)
         if self._record.footer is None:
             self._add("footer", "is missing, or does not count the executions")
         again = record_of([header(self._cases, [*{each.name: each for each in head.targets}.values()], ()), *made])
@@ -233,21 +246,6 @@ class _RecordCheck:
         parts = [Path(name) for name in described.name.split()] if described.version is not None else []
         # Nothing is read because of its name in a bundle.
         return collect(parts).cases if parts and all(map(is_shipped, parts)) else self._contents.corpus
-
-    def _plan(self) -> RunPlan:
-        known = () if self._record.header.known_sha256 is None else self._contents.defects
-        own = self._contents.versions
-        return RunPlan(
-            Corpus(self._corpus(), (), whole=self._settings.whole),
-            self._cases,
-            (),
-            known,
-            strict=self._settings.strict,
-            variants=frozenset(map(variant_named, self._settings.variants)),
-            tracebacks=True,
-            versions={each.id: own.summary(each) for each in known if own.showing(each)},
-            explains=self._settings.catalogue_sha256 is not None,
-        )
 
 
 class _Replay:

@@ -100,7 +100,7 @@ def _conformance(results: TargetResults, record: dict[str, Any]) -> dict[str, An
         "unexpected": results.cases_with(unexpected=True),
         "knownDefects": [
             {**_fields(entry, "id", "title", "severity", "status"), "cases": results.cases_with(known=entry.id)}
-            for entry in results.known
+            for entry in results.report.known
         ],
     }
 
