@@ -99,7 +99,13 @@ class ModelAnalysis:
         notes, open_sizes = [self.declared.problem], "sizes that the model leaves open (*) are tested as"
         if self.tested.assumed:
             sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
-            notes.append(f"{open_sizes} {sizes}; --shape {self._shape_option} sets them")
+            # The first of them as the option gives it: a dimension with a name, or a whole input.
+            name = next(iter(self.tested.assumed))
+            source, _, axis = name.partition("[")
+            known = self.tested.types.get(source) if axis else None
+            shape = None if known is None else known.shape
+            option = f"{name}=N" if shape is None else f"{source}={','.join(map(str, shape))}"
+            notes.append(f"{open_sizes} {sizes}; --shape {option} sets them")
         elif any(each.node.is_open for each in self.nodes):
             notes.append(f"{open_sizes} they are given")
         for each in self.nodes:
@@ -117,16 +123,6 @@ class ModelAnalysis:
             return ""
         count = plural(len(missing), "constant is random", "constants are random")
         return f"{count}, since the values are not there: '{missing[0]}': {self.model.missing[missing[0]]}"
-
-    @property
-    def _shape_option(self) -> str:
-        """An example of the option that gives a size that was assumed: of a dimension with a name, or of a whole input."""
-        name = next(iter(self.tested.assumed))
-        source = name.partition("[")[0]
-        known = self.tested.types.get(source)
-        if "[" not in name or known is None or known.shape is None:
-            return f"{name}=N"
-        return f"{source}={','.join(map(str, known.shape))}"
 
     @cached_property
     def by_id(self) -> Mapping[str, NodeAnalysis]:

@@ -133,12 +133,16 @@ def _explicit_pads(site: _Site) -> list[NodeProto]:
 
 def _known_pads(site: _Site, *, crops: bool = False) -> list[int]:
     """The pads that give the same windows, at the beginning of each axis and then at the end; ``crops``: they may be negative."""
-    sizes = site.input.sizes
-    spatial = [*sizes[2:]] if sizes is not None else [None] * len(site.attributes["kernel_shape"])
+    attributes, kernel, sizes = site.attributes, site.attributes["kernel_shape"], site.input.sizes
+    spatial = [None] * len(kernel) if sizes is None else [each if isinstance(each, int) else None for each in sizes[2:]]
+    strides, dilations = (attributes.get(name, [1] * len(spatial)) for name in ("strides", "dilations"))
+    reach = [(k - 1) * d + s for k, d, s in zip(kernel, dilations, strides, strict=True)]
     fixed = set()
-    for shape in _shapes(spatial, site.attributes):
+    # Where some sizes are open, enough of them to tell whether they matter.
+    for more in range(max(strides) + 1) if None in spatial else range(1):
+        shape = (r + more if size is None else size for size, r in zip(spatial, reach, strict=True))
         X = site.document.layout.arranged((1, 1, *shape))
-        resolved = site.document.resolve(site.attributes, "float32", X, site.policies)
+        resolved = site.document.resolve(attributes, "float32", X, site.policies)
         if not isinstance(resolved, Pooling):
             raise CannotRewrite(f"is excluded by its document: {resolved.message}")
         ends = [max(0, axis.reach - axis.size) for axis in resolved.geometry]
@@ -149,15 +153,6 @@ def _known_pads(site: _Site, *, crops: bool = False) -> list[int]:
     if min(pads) < 0 and not crops:
         raise CannotRewrite("has windows that leave out the first cells, which no pads do")
     return [*pads]
-
-
-def _shapes(spatial: Sequence[object], attributes: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """The sizes of the input as they are; where some are open, enough of them to tell whether they matter."""
-    known = [size if isinstance(size, int) else None for size in spatial]
-    strides, dilations = (attributes.get(name, [1] * len(known)) for name in ("strides", "dilations"))
-    reach = [(k - 1) * d + s for k, d, s in zip(attributes["kernel_shape"], dilations, strides, strict=True)]
-    more = range(max(strides) + 1) if None in known else range(1)
-    return [tuple(r + n if size is None else size for size, r in zip(known, reach, strict=True)) for n in more]
 
 
 def _request_indices(site: _Site) -> list[NodeProto]:
