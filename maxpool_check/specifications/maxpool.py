@@ -11,7 +11,7 @@ from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled
 from maxpool_check.specifications import DEFAULT, specification
-from maxpool_check.specifications.roles import AttributeType, Role
+from maxpool_check.specifications.roles import AttributeType
 from maxpool_check.specifications.specification import Refused, Specification, override
 
 
@@ -95,6 +95,6 @@ def plain_attributes(attributes: Mapping[str, Any], document: Specification, ran
         if isinstance(value, (bool, np.integer)) and is_integer:
             value = int(value)
         if attribute is not None and attribute.type is AttributeType.INTEGERS and isinstance(value, int):
-            value = [value] * (2 * axes if attribute.role in (Role.PADS, Role.PADS_BY_AXIS) else axes)
+            value = [value] * attribute.length(axes)
         plain[name] = list(value) if isinstance(value, (tuple, np.ndarray)) else value
     return plain
