@@ -43,41 +43,30 @@ def _distinct_axes(node: Node, rank: int) -> list[int]:
 
 def _pad(node: Node, X: np.ndarray, opset: int, constant: Constant) -> np.ndarray:
     """ONNX Pad-25: "the number of padding elements to add or remove (if negative) at the beginning and end of each axis"."""
-    mode = node.name("mode", _PAD_MODES, "constant")
+    # numpy calls the modes the same.
+    mode: Any = node.name("mode", _PAD_MODES, "constant")
     if mode == "wrap" and opset < 19:
         raise Inexact(f"Pad of operator set {opset} has no mode wrap")
     axes, pads = _distinct_axes(node, X.ndim), node.integers("pads")
     if len(pads) != 2 * len(axes):
         raise Inexact(f"Pad of {plural(len(axes), 'axis', 'axes')} needs {2 * len(axes)} pads, got {len(pads)}")
     value = constant(node.fields.get("constant_value", 0))
+    filled: Any = {"constant_values": value} if mode == "constant" else {}
     for axis, begin, end in zip(axes, pads, pads[len(axes) :], strict=False):
-        source = _padding_source(mode, X.shape[axis], begin, end)
-        inside = source >= 0
-        padded = np.full((*X.shape[:axis], len(source), *X.shape[axis + 1 :]), value)
-        padded[_along(axis, inside)] = X[_along(axis, source[inside])]
-        X = padded
+        size, more = X.shape[axis], max(begin, end)
+        if min(size + begin, size + end, size + begin + end) < 0:
+            raise Inexact(f"Pad removes more than the {size} cells of an axis")
+        if mode != "constant" and min(begin, end) < 0 < more:
+            raise Inexact(f"Pad in mode {mode}: ONNX does not say whether it adds or removes cells first")
+        if mode != "constant" and size == 0 < more:
+            raise Inexact(f"Pad in mode {mode} has no cell to copy")
+        if mode == "reflect" and more >= size > 0:
+            wrong = f"a reflection of more than {size - 1} of {size} cells"
+            raise Inexact(f"Pad in mode reflect: ONNX does not define {wrong}")
+        kept = X[_along(axis, slice(max(-begin, 0), size - max(-end, 0)))]
+        widths = [(max(begin, 0), max(end, 0)) if each == axis else (0, 0) for each in range(X.ndim)]
+        X = np.pad(kept, widths, mode, **filled)
     return X
-
-
-def _padding_source(mode: str, size: int, begin: int, end: int) -> np.ndarray:
-    """The position on an axis that each position of the padded axis is a copy of, -1 for the constant."""
-    if min(size + begin, size + end, size + begin + end) < 0:
-        raise Inexact(f"Pad removes more than the {size} cells of an axis")
-    position = np.arange(-begin, size + end)
-    outside = (position < 0) | (position >= size)
-    if mode == "constant":
-        return np.where(outside, -1, position)
-    if min(begin, end) < 0 < max(begin, end):
-        raise Inexact(f"Pad in mode {mode}: ONNX does not say whether it adds or removes cells first")
-    if outside.any() and size == 0:
-        raise Inexact(f"Pad in mode {mode} has no cell to copy")
-    if mode == "edge":
-        return np.clip(position, 0, max(size - 1, 0))
-    if mode == "wrap":
-        return position % max(size, 1)
-    if max(begin, end) > max(size - 1, 0):
-        raise Inexact(f"Pad in mode reflect: ONNX does not define a reflection of more than {size - 1} of {size} cells")
-    return np.where(position < 0, -position, np.where(position < size, position, 2 * (size - 1) - position))
 
 
 def _transpose(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.ndarray:
