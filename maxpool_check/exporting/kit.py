@@ -21,8 +21,6 @@ from maxpool_check.exporting.kit_in_c import c_files
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
 from maxpool_check.exporting.vectors import export_vectors, vector
 
-FORM = "kit"
-
 MOST_CELLS = 2**12
 """The most cells of a tensor of a vector, but for those that are made by a loop."""
 
@@ -119,7 +117,7 @@ def unfrozen_kit(kit: Kit, cases: Sequence[Case], large: Sequence[Case]) -> Expo
         "by_images": by_images,
     }  # fmt: skip
     about = {"tool": tool, "proof": proof}
-    export = Export(FORM, files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
+    export = Export("kit", files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
     title = document_data(kit.document)["title"]
     files["README.md"] = rendered("kits/README.md.j2", kit=kit, caught=len(by_all), by_images=by_images, title=title)
     return export

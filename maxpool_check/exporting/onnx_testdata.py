@@ -31,8 +31,6 @@ from maxpool_check.targets.requests import plan
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
 
-FORM = "onnx-testdata"
-
 _VARIANTS = (WITH_INDICES, Y_ONLY, INDICES_ONLY)
 
 _EXACTLY = b'{"atol": 0.0, "rtol": 0.0}\n'
@@ -115,7 +113,9 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
                 "sha256": case.sha256, "document": case.spec, "dtype": request.X.dtype.name, **_about(request.model),
                 "flags": flags(case, oracle, results), "tests": own,
             }  # fmt: skip
-    export = Export(FORM, files, exported, left_out, {case.spec for case in cases if case.id in exported}, limits)
+    export = Export(
+        "onnx-testdata", files, exported, left_out, {case.spec for case in cases if case.id in exported}, limits
+    )
     tests, either = plural(len({path.partition("/")[0] for path in files}), "test"), limits[_EITHER_ZERO]
     files["LIMITS.md"] = rendered(
         "limits.md.j2", count=f"{tests} of {plural(len(exported), 'case')}", reasons=export.reasons, limits=_LIMITS, tests=limits,

@@ -22,8 +22,6 @@ from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, Not
 from maxpool_check.reference.dtypes import NAMES, is_float
 from maxpool_check.specifications.specification import Refused
 
-FORMAT = "vectors"
-
 SCHEMA = "maxpool-check/vectors/1"
 """What the key ``schema`` of a file says."""
 
@@ -61,7 +59,7 @@ def export_vectors(cases: Iterable[Case], most_cells: int, tool: Mapping[str, st
         groups.setdefault(case.spec, {}).setdefault(_text(case.policies.names()), []).append(test)
         exported[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
     files = {f"{spec}.json": _file(spec, groups[spec], tool).encode() for spec in sorted(groups)}
-    return Export(FORMAT, files, exported, left_out, groups, {"not_held": list(NOT_HELD)})
+    return Export("vectors", files, exported, left_out, groups, {"not_held": list(NOT_HELD)})
 
 
 def _text(value: object) -> str:

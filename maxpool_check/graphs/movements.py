@@ -18,8 +18,6 @@ from maxpool_check.words import plural
 Constant = Callable[[Any], np.ndarray]
 """From numbers of a node to a tensor that can stand beside the chain's."""
 
-Movement = Callable[[Node, np.ndarray, int, Constant], np.ndarray]
-
 _PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
 
@@ -166,7 +164,7 @@ def _split(node: Node, X: np.ndarray, opset: int, _constant: Constant) -> np.nda
     return X[_along(node.integer("axis", 0) % X.ndim, slice(start, start + sizes[output]))]
 
 
-MOVEMENTS: dict[str, Movement] = {
+MOVEMENTS: dict[str, Callable[[Node, np.ndarray, int, Constant], np.ndarray]] = {
     "Pad": _pad,
     "Transpose": _transpose,
     "Reshape": _reshape,
