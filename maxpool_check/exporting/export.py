@@ -104,7 +104,7 @@ def rendered(template: str, **values: Any) -> bytes:
     # Not every form has one.
     import jinja2
 
-    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    text = (Path(__file__).parent / template).read_text(encoding="utf-8")
     page = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     return page.render(values).encode()
 
