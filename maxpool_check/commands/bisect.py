@@ -112,15 +112,11 @@ def releases(
 
     from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
 
-    try:
+    with options.raising(ValueError, NoReleases):
         low, high = (Version(text) if text else None for text in (first, last))
         # A pre-release at an end asks for the others, too.
         pre |= any(each is not None and each.is_prerelease for each in (low, high))
         available = released(runtime.distribution, pre=pre)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    except NoReleases as error:
-        raise options.Incomplete(str(error)) from error
     versions = between(available, low, high)
     if not versions:
         raise click.UsageError(

@@ -86,10 +86,8 @@ class CaseFiles:
             with mistakes():
                 return read_all_defects(corpus.known_files)
 
-        try:
+        with options.raising(NothingSelected, about="-k: "):
             selected = select(corpus.cases, self.selected, defects)
-        except NothingSelected as error:
-            raise click.UsageError(f"-k: {error}") from error
         names = self.specs or specs
         cases = of_documents(selected, names)
         if not cases:

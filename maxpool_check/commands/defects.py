@@ -173,10 +173,8 @@ def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect
     named = {
         each.id: {each.id, *each.runtimes, *(re.split("[@?]", name)[0] for name in each.runtimes)} for each in defects
     }
-    try:
+    with options.raising(ValueError):
         wanted = {options.one_of(name, sorted(set().union(*named.values())), "defect or runtime") for name in names}
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
     return [defect for defect in defects if not names or named[defect.id] & wanted]
 
 
@@ -287,10 +285,8 @@ def accept(
         by_file = {each: read_defects(each) if each.exists() else [] for each in files}
     known = [defect for defects in by_file.values() for defect in defects]
     cases = _cases(stored.executions) if known else {}
-    try:
+    with options.raising(ValueError, about=f"nothing can be written for {record}: "):
         added = defects_for(stored, with_cases(known, tuple(cases.values())), reason, kind, cases)
-    except ValueError as error:
-        raise click.UsageError(f"nothing can be written for {record}: {error}") from error
     if not added:
         options.echo("no unexpected divergences")
         return 0

@@ -75,16 +75,12 @@ def build(records: tuple[Path, ...], output: Path, paths: tuple[Path, ...]) -> i
     from maxpool_check.files import STDOUT, named
 
     stored = [(path, options.read_record(path)) for path in records]
-    try:
+    with options.raising((BadBundle, BadArchive), IncompleteRecord):
         check_targets(stored)
         corpus = CaseFiles(paths).read()
         Output(reports=[("bundle", output)]).check_writable([*records, *corpus.files, *corpus.known_files])
         members = members_of(stored, corpus, options.setting("max_cells"))
         content = packed(members)
-    except IncompleteRecord as error:
-        raise options.Incomplete(str(error)) from error
-    except (BadBundle, BadArchive) as error:
-        raise click.UsageError(str(error)) from error
     if output == STDOUT:
         sys.stdout.buffer.write(content)
         return 0
@@ -113,13 +109,8 @@ def sign(bundle: Path, key: Path) -> int:
     from maxpool_check.evidence.bundling.signing import CannotSign, signed
     from maxpool_check.files import named
 
-    with _readable(bundle):
-        try:
-            content = packed(signed(unpacked(bundle), key.expanduser()))
-        except CannotSign as error:
-            raise click.UsageError(str(error)) from error
-        except (BadBundle, BadArchive) as error:
-            raise click.UsageError(f"{bundle}: {error}") from error
+    with _readable(bundle), options.raising(CannotSign), options.raising((BadBundle, BadArchive), about=f"{bundle}: "):
+        content = packed(signed(unpacked(bundle), key.expanduser()))
     # The bundle is there as a whole, with or without a signature.
     new = bundle.with_name(f".{bundle.name}.signed")
     with named(new):
@@ -309,12 +300,10 @@ def trace(
     corpus = files.read()
     output = Output(reports=reports)
     output.check_writable([*records, *corpus.files])
-    try:
+    with options.raising(ExecutedTwice):
         scope = _scope(files, corpus)
         listed = [clause for clause in clauses().values() if scope.lists(clause)]
         traced = trace_of(scope, stored, kills_by_clause(scope.cases, listed) if mutants else None)
-    except ExecutedTwice as error:
-        raise click.UsageError(str(error)) from error
     plain, shown = (TraceReport(traced, options.width(), color, verbose > 0) for color in (False, options.colored()))
     output.publish({name: trace_format(name) for name in TRACE_FORMATS}, shown, plain)
     if any(not record.complete for record in traced.records):

@@ -135,11 +135,8 @@ def _executed(
 
     runs = []
     for target in targets:
-        try:
-            with session_of(Target(target, options.setting("timeout"))) as session:
-                runs.append((run_case(session, case, variants), session.profile.description.about))
-        except CannotStart as error:
-            raise options.Incomplete(str(error)) from error
+        with options.raising(incomplete=CannotStart), session_of(Target(target, options.setting("timeout"))) as session:
+            runs.append((run_case(session, case, variants), session.profile.description.about))
     return runs
 
 

@@ -104,10 +104,8 @@ def command(
     root = root_of(folder if folder.is_dir() else folder / "case.yaml")
     defects, _ = read_known(known, defect_files(root) or defect_files(shipped_root()))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
-    try:
+    with options.raising(incomplete=PoolLost):
         return _search(_Report(plan, folder), seeds, defects, earlier, jobs, scheduler)
-    except PoolLost as lost:
-        raise options.Incomplete(str(lost)) from lost
 
 
 class _Report:

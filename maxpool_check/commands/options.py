@@ -3,12 +3,13 @@
 Nothing here imports what a command executes before a value is converted or completed.
 """
 
+import contextlib
 import importlib
 import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -73,6 +74,20 @@ class Incomplete(click.ClickException):
     """No target can be started, the processes to run in are lost, or a record is cut off."""
 
     exit_code = 3
+
+
+_Errors = type[Exception] | tuple[type[Exception], ...]
+
+
+@contextlib.contextmanager
+def raising(usage: _Errors = (), incomplete: _Errors = (), about: str = "") -> Iterator[None]:
+    """Turn errors of these types into ``click.UsageError``, whose message begins with ``about``, or :class:`Incomplete`."""
+    try:
+        yield
+    except incomplete as error:
+        raise Incomplete(str(error)) from error
+    except usage as error:
+        raise click.UsageError(f"{about}{error}") from error
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]
@@ -154,12 +169,6 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _kind(text: str) -> str:
-    from maxpool_check.judging.kinds import DivergenceKind
-
-    return one_of(text, [kind.value for kind in DivergenceKind], "kind")
-
-
 def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
@@ -178,7 +187,9 @@ DEFECT = Value("ID|RUNTIME", completed_by="defect runtimes")
 WORD = Value("WORD", completed_by="kind defect clause spec cases files")
 SECONDS = Value("SECONDS", _seconds)
 DATE = Value("DATE", _date)
-KIND = Value("KIND", _kind, "kind")
+KIND = Value(
+    "KIND", lambda text: one_of(text, [each.value for each in imported("judging.kinds:DivergenceKind")], "kind"), "kind"
+)
 VARIANTS = Value("VARIANTS", "results.variants:parse_variants", "variants", ",")
 VARIANT = Value("NAME", completed_by="variant")
 VERSION = Value("V", completed_by="versions")
@@ -262,11 +273,9 @@ def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[Any, ...]
     return targets
 
 
-def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return paths or (Path("corpus"),)
-
-
-paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
+paths = click.argument(
+    "paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=lambda _ctx, _param, paths: paths or (Path("corpus"),)
+)
 folder = click.option(
     "-p", "--path", type=PATH, metavar="PATH",
     help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
@@ -349,10 +358,8 @@ def claiming(targets: "Iterable[TargetName]", specs: Iterable[str]) -> "tuple[Ta
     from maxpool_check.targets.name import BadTarget
     from maxpool_check.targets.name import claiming as claiming_targets
 
-    try:
+    with raising(BadTarget, about="--spec: "):
         return claiming_targets(targets, specs)
-    except BadTarget as error:
-        raise click.UsageError(f"--spec: {error}") from error
 
 
 def colored() -> bool:

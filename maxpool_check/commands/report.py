@@ -114,10 +114,8 @@ def _write_site(records: Sequence[Path], histories: Sequence[Path], folder: Path
     for path, name in zip(records, names, strict=True):
         if names.count(name) > 1:
             raise click.UsageError(f"two records are called '{name}', as {path}; their pages need different names")
-    try:
+    with options.raising(NotASite):
         check_folder(folder, [*records, *histories])
-    except NotASite as error:
-        raise click.UsageError(str(error)) from error
     stored = [(name, options.read_record(path)) for name, path in zip(names, records, strict=True)]
     count = write_site(stored, [_history(path) for path in histories], folder)
     options.echo(f"{folder}: {plural(count, 'page')} of {plural(len(stored), 'record')}")

@@ -139,10 +139,8 @@ def _protocol(name: "TargetName", *, quiet: bool) -> "list[ProtocolStep]":
         for line in () if quiet else [*lines, *([f"        fix: {step.fix}"] if step.fix else [])]:
             options.echo(inert.line(line))
 
-    try:
+    with options.raising(incomplete=CannotStart):
         ProtocolCheck(name, options.setting("timeout"), report).run()
-    except CannotStart as error:
-        raise options.Incomplete(str(error)) from error
     return steps
 
 
