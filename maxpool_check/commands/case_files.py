@@ -99,18 +99,11 @@ class CaseFiles:
         return cases
 
 
-def defects_of(path: Path | None) -> tuple[list[Defect], DefectVersions]:
-    """The defects of a corpus, by default the one here or the one that comes with the tool, and the versions that show them.
-
-    Raises :class:`Mistakes`.
-    """
-    root = collection.root_of(path or collection.default_path())
-    with mistakes("nothing is shown"):
-        return read_all_defects(collection.defect_files(root)), read_versions(root)
-
-
 def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions, list[str]]:
-    """As :func:`defects_of`, without a path also the shipped ones, and the ids of all; ``word``: of the files alone with this id."""
+    """The defects of a corpus, the versions that show them, and the ids of all; ``word``: of the files alone with this id.
+
+    Without a path, these are the corpus here and the one that comes with the tool. Raises :class:`Mistakes`.
+    """
     places = [*([Path(CORPUS)] if path is None else []), path or collection.default_path()]
     by_id, versions, ids = dict[str, Defect](), DefectVersions(), list[str]()
     for root in {root.resolve(): root for root in map(collection.root_of, places)}.values():

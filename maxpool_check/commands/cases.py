@@ -99,11 +99,7 @@ def _data(case: "Case") -> dict[str, object]:
     from maxpool_check.graphs.context import json_data
 
     return {
-        "id": case.id,
-        "title": case.title,
-        "spec": case.spec,
-        "tags": list(case.tags),
-        "covers": list(case.covers),
+        **{name: getattr(case, name) for name in ("id", "title", "spec", "tags", "covers")},
         "dtype": case.X.dtype.name,
         "shape": list(case.X.shape),
         "attributes": dict(case.attributes),
@@ -273,7 +269,7 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
         raise Mistakes(repeated, _NOTHING)
     for problem in sorted(suite.left_out):
         options.echo(f"left out: {problem.path}: {problem.message}", err=True)
-    cases = [_with_erratum(case) for case in suite.cases]
+    cases = [*map(_with_erratum, suite.cases)]
     command_line = f"maxpool-check cases import {form}{f' {source.resolve().name}' if source else ''}"
     with _writing(folder), case_files.mistakes("the files cannot be used"):
         written = write_suite(cases, folder, _SUITES[form], command_line, max_cells)
@@ -344,8 +340,7 @@ def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: 
     from maxpool_check.exporting.vectors import export_vectors
 
     is_kit, kit = form == "kit", spec or "onnx-22"
-    is_path_given = click.get_current_context().get_parameter_source("paths") is ParameterSource.COMMANDLINE
-    if is_kit and (is_path_given or selected):
+    if is_kit and (options.is_given("paths") or selected):
         raise click.UsageError("a kit is frozen: it takes no PATH and no -k; --spec names its document")
     if not is_kit and spec is not None:
         raise click.UsageError(f"--spec is for a kit; '-k spec:{spec}' selects the cases of a document")

@@ -115,7 +115,7 @@ def check(
     from maxpool_check.corpus.conditions import with_cases
     from maxpool_check.corpus.defect_versions import write_versions
 
-    if path is None and names and not {*names} & {each.id for each in case_files.defects_of(None)[0]}:
+    if path is None and names and not {*names} & {each.id for each in case_files.all_defects(default_path())[0]}:
         path = Path(NAME)
     path = path or default_path()
     if write and is_shipped(path):
@@ -125,7 +125,7 @@ def check(
     if bool(targets) == bool(records):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))
-    known, versions = case_files.defects_of(path)
+    known, versions, _ = case_files.all_defects(path)
     ids = {defect.id for defect in _chosen(known, names)}
     defects = with_cases(known, corpus.cases)
     shown = [options.read_record(each) for each in records]

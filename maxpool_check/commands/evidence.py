@@ -1,9 +1,8 @@
 """``maxpool-check evidence``: build, verify, sign, diff, trace."""
 
 import contextlib
-import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,22 +13,19 @@ from maxpool_check.commands import options
 from maxpool_check.words import plural, some
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.evidence.bundling.record_check import Verification
     from maxpool_check.evidence.tracing.trace import TraceScope
-    from maxpool_check.evidence.tracing.view import TraceReport
 
 _MOST = 20
 """How many problems, and changes of a part, are printed."""
 
-TRACE_FORMATS = {
-    **dict.fromkeys(("text", "markdown", "html"), "reporting.writers"),
-    **dict.fromkeys(("json", "csv", "sdoc", "needs"), "evidence.tracing.tools"),
+TRACE_FORMATS: options.Formats = {
+    **{name: options.written_by(f"reporting.writers:write_{name}") for name in ("text", "markdown", "html")},
+    **{name: options.written_by(f"evidence.tracing.tools:write_{name}") for name in ("json", "csv", "sdoc", "needs")},
 }
-"""The formats of a trace, each with the module that writes it."""
+"""The formats of a trace."""
 
 _bundle = click.argument("bundle", type=options.FILE, metavar="BUNDLE")
 
@@ -241,13 +237,6 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
     options.echo("\n".join([*lines, endings[verification.exit_code]]))
 
 
-def trace_format(name: str) -> "Callable[[TraceReport, TextIO], None]":
-    """The function that writes a trace in a format."""
-    module = importlib.import_module(f"maxpool_check.{TRACE_FORMATS[name]}")
-    write: Callable[[TraceReport, TextIO], None] = getattr(module, f"write_{name}")
-    return write
-
-
 @command.command("trace", short_help="Trace clauses of the documents to cases and results, and back.")
 @options.paths
 @click.option(
@@ -305,7 +294,7 @@ def trace(
         listed = [clause for clause in clauses().values() if scope.lists(clause)]
         traced = trace_of(scope, stored, kills_by_clause(scope.cases, listed) if mutants else None)
     plain, shown = (TraceReport(traced, options.width(), color, verbose > 0) for color in (False, options.colored()))
-    output.publish({name: trace_format(name) for name in TRACE_FORMATS}, shown, plain)
+    output.publish(TRACE_FORMATS, shown, plain)
     if any(not record.complete for record in traced.records):
         return options.Incomplete.exit_code
     if traced.cases and traced.records and not any(record.counted for record in traced.records):

@@ -38,7 +38,7 @@ def imported(place: str) -> Any:
     return getattr(importlib.import_module(f"maxpool_check.{module}"), name)
 
 
-def _written_by(place: str) -> Callable[[Any, TextIO], None]:
+def written_by(place: str) -> Callable[[Any, TextIO], None]:
     """A function of the package, which is imported when it is called: a run needs few of the formats, often none."""
     return lambda report, file: imported(place)(report, file)
 
@@ -47,7 +47,7 @@ def formats(json: str, github: str = "writers:write_github") -> Formats:
     """The formats of a kind of report."""
     readable = {name: f"writers:write_{name}" for name in ("text", "markdown", "html")}
     others = {"json": json, "junit": "junit:write", "github": github, "sarif": "sarif:write"}
-    return {name: _written_by(f"reporting.{place}") for name, place in {**readable, **others}.items()}
+    return {name: written_by(f"reporting.{place}") for name, place in {**readable, **others}.items()}
 
 
 def one_of(text: str, names: Iterable[str], what: str) -> str:

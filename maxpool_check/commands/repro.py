@@ -124,6 +124,7 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
     """The case of a name, None if that is a model's, and the defect that it names. Raises ``click.UsageError``."""
     from maxpool_check.commands import case_files, model_cases
     from maxpool_check.corpus.defect_versions import DefectVersions
+    from maxpool_check.judging.defects import is_glob
     from maxpool_check.specifications.specification import nearest
 
     if ":" in name:
@@ -131,7 +132,10 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
         return None if is_model else case_files.find(name, path), None, DefectVersions()
     defects, versions, ids = case_files.all_defects(path, name)
     for defect in (each for each in defects if each.id == name):
-        return case_files.find(defect.example or _first_case(defect), path), defect, versions
+        cases = (each for item in defect.expected for each in item.cases or () if not is_glob(each))
+        if (example := defect.example or next(cases, None)) is None:
+            raise click.UsageError(f"the defect {defect.id} has no example; name the case instead")
+        return case_files.find(example, path), defect, versions
     raise click.UsageError(f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{nearest(name, ids)}")
 
 
@@ -167,7 +171,7 @@ def _subject(
             break
     is_named = defect is not None
     if variant is not None and not is_named:
-        defects, versions = case_files.defects_of(Path(NAME))
+        defects, versions, _ = case_files.all_defects(Path(NAME))
         (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
         defect = shown_by(defects, target, Features(case_run.case), variant, execution)
     about = target.selected_as, target.provider, target.name
@@ -178,14 +182,6 @@ def _subject(
     elif defect is not None and variant is not None and not is_named:
         options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}")
     return _Subject(case_run, variants, variant, defect, versions, is_named, fixed)
-
-
-def _first_case(defect: "Defect") -> str:
-    """A case that is expected to show a defect which names no example. Raises ``click.UsageError``."""
-    for pattern in (each for item in defect.expected for each in item.cases or ()):
-        if not set(pattern) & set("*?["):
-            return pattern
-    raise click.UsageError(f"the defect {defect.id} has no example; name the case instead")
 
 
 def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple[Variant, ...]":
