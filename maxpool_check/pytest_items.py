@@ -32,7 +32,7 @@ from maxpool_check.models.flow import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.shapes import shape_of
 from maxpool_check.models.testing import ModelPlan, run_models
-from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
 from maxpool_check.reporting.model_view import explained_result
 from maxpool_check.results.record import ExitCode, KnownStatus, Line
@@ -159,7 +159,7 @@ class CaseItem(Item):
         for each in (execution for execution in judged if execution.unexpected):
             status = each.status.upper() or "ERROR"
             heading = f"{status}  {', '.join(each.kinds) or each.verdict}  ({each.variant})"
-            texts.append("\n".join(map(inert.line, [heading, *details(each)])))
+            texts.append("\n".join(map(inert.line, [heading, *ExecutionView(each).lines()])))
         if texts:
             raise Wrong("\n\n".join(texts))
         audit = ledger.audit(

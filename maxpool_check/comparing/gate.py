@@ -61,7 +61,10 @@ class TransitionGroup:
     """
 
     smallest: Transition
-    defects: tuple[str | None, ...] = (None, None)
+    change: Change
+    blocks: bool
+    accepted: AcceptedChange | None
+    defects: tuple[str | None, ...]
     kinds: tuple[tuple[str, ...], ...] = ((), ())
     sizes: dict[str, int] = field(default_factory=dict)
     rank: int = len(Severity)
@@ -76,21 +79,6 @@ class TransitionGroup:
         worst = transition.new if transition.new is not None and transition.new.kinds else transition.old
         if worst is not None and worst.kinds:
             self.rank = min(self.rank, worst_severity([worst]).rank)
-
-    @property
-    def change(self) -> Change:
-        """The change of all of them."""
-        return self.smallest.change
-
-    @property
-    def blocks(self) -> bool:
-        """Whether they block."""
-        return self.smallest.blocks
-
-    @property
-    def accepted(self) -> AcceptedChange | None:
-        """What the user has accepted."""
-        return self.smallest.accepted
 
     @property
     def cases(self) -> list[str]:
@@ -180,7 +168,7 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
             causes = [(side.known or side.kinds) if side is not None else () for side in (each.old, each.new)]
             defects = tuple(cause if isinstance(cause, str) else None for cause in causes)
             key = (each.change, each.blocks, str(each.accepted or ""), *causes)
-            alike.setdefault(key, TransitionGroup(each, defects)).add(each)
+            alike.setdefault(key, TransitionGroup(each, each.change, each.blocks, each.accepted, defects)).add(each)
     order = list(Change)
     groups = sorted(
         alike.values(),

@@ -133,7 +133,9 @@ class Transitions(Iterable[Transition]):
         remaining, left_out = self._numbers.copy(), set(self.left_out)
         waiting: dict[str, tuple[dict[str, Execution], dict[str, Execution]]] = {}
         # Case by case of both, so that few wait where the records have the same order.
-        sides = ((list(group) for _, group in groupby(self._executions(side), _case)) for side in (0, 1))
+        sides = (
+            (list(group) for _, group in groupby(self._executions(side), lambda each: each.case)) for side in (0, 1)
+        )
         for both in zip_longest(*sides, fillvalue=()):
             for side, each in ((side, each) for side, executions in enumerate(both) for each in executions):
                 waiting.setdefault(each.case, ({}, {}))[side].setdefault(each.variant, each)
@@ -148,10 +150,6 @@ class Transitions(Iterable[Transition]):
         record, name = self._sides[side]
         every = (each for each in record.executions if each.target == name)
         return every if self._cases is None else (each for each in every if each.case in (self._cases or ()))
-
-
-def _case(execution: Execution) -> str:
-    return execution.case
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:

@@ -10,7 +10,7 @@ from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.changes import side
-from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode
@@ -134,7 +134,7 @@ class BisectionReport:
             "failure" if seen.is_fault else "passed",
             ",".join(seen.kinds) or seen.verdict.value,
             str(seen),
-            text=lambda: "\n".join([self.title, *details(seen.execution)]),
+            text=lambda: "\n".join([self.title, *ExecutionView(seen.execution).lines()]),
             output=lambda: self.sentence(boundary) if boundary is not None else "",
             alert=(lambda: self._alert(boundary)) if boundary is not None else None,
         )
@@ -149,7 +149,7 @@ class BisectionReport:
         lines = [f"{self.case} ({self.variant}): {self.title}", self.sentence(boundary)]
         for version, seen in ((last, old), (first, new)):
             if seen.is_fault:
-                lines += [f"{version}:", *details(seen.execution)]
+                lines += [f"{version}:", *ExecutionView(seen.execution).lines()]
         properties = {"case": self.case, "variant": self.variant, "last": last, "first": first}
         return Alert(rule, level, "\n".join(lines), (self.target, self.case, self.variant, first), properties)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.judging.defects import Severity, worst
-from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.markup import clipped
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Verdict
 
@@ -60,7 +60,7 @@ class CaseResult:
                 known = f" (new: {', '.join(execution.unexplained)}; the rest is {', '.join(execution.explained_by)})"
             kinds = f": {', '.join(execution.kinds)}" if execution.kinds else ""
             verdicts.setdefault(f"{execution.verdict}{kinds}{known}", []).append(execution.variant)
-            for block in dict.fromkeys(_blocks(details(execution))):
+            for block in dict.fromkeys(_blocks(ExecutionView(execution).lines())):
                 blocks.setdefault(block, []).append(execution.variant)
         lines = [f"{', '.join(variants)}: {verdict}" for verdict, variants in verdicts.items()]
         sections: dict[tuple[str, ...], list[str]] = {tuple(each.variant for each in self.executions): []}

@@ -127,8 +127,33 @@ class ComparisonReport:
             yield Section(f"Environment{which}", made_with, f"environment{anchor}", "Environment")
 
     def checks(self) -> Checks:
-        """The report for CI systems."""
-        return _checks(self)
+        """A suite for each comparison, a test for each case: what blocks fails, and other changes are its output."""
+        suites, logs = [], []
+        rules = {change.value: {"shortDescription": {"text": change.meaning}} for change in Change}
+        for comparison in self.comparisons:
+
+            def items(comparison: TargetComparison = comparison) -> Iterator[Item]:
+                for case, changes in groupby(comparison.transitions, key=lambda each: each.execution.case):
+                    yield _item(case, list(changes), comparison)
+                for case in comparison.left_out:
+                    message = "left out: the case differs between the records"
+                    yield Item(*of_case(case), state="skipped", kind="left-out", message=message)
+
+            properties = [
+                *(("old", comparison.old.name), ("new", comparison.new.name)),
+                *zip(
+                    ("old_cases_sha256", "new_cases_sha256"),
+                    (header.cases_sha256 for header in comparison.headers),
+                    strict=True,
+                ),
+                ("decision", comparison.decision.value if comparison.decision else self.exit_code.name),
+                ("reason", str(comparison)),
+            ]
+            suites.append(Suite(_name(comparison), items, properties))
+            logs.append(Log(_name(comparison), comparison.headers[1].tool, items, rules, comparison.errors))
+        if not logs:
+            logs.append(Log(self.command, maxpool_check.__version__, lambda: iter(()), {}, self.problems))
+        return Checks(suites, logs, self.errors)
 
 
 def _name(comparison: TargetComparison) -> str:
@@ -321,36 +346,6 @@ def _transition(transition: Transition) -> dict[str, Any]:
         "old": transition.old and members(transition.old, *_SIDE),
         "new": transition.new and members(transition.new, *_SIDE),
     }
-
-
-def _checks(report: ComparisonReport) -> Checks:
-    """A suite for each comparison, a test for each case: what blocks fails, and other changes are its output."""
-    suites, logs = [], []
-    rules = {change.value: {"shortDescription": {"text": change.meaning}} for change in Change}
-    for comparison in report.comparisons:
-
-        def items(comparison: TargetComparison = comparison) -> Iterator[Item]:
-            for case, changes in groupby(comparison.transitions, key=lambda each: each.execution.case):
-                yield _item(case, list(changes), comparison)
-            for case in comparison.left_out:
-                message = "left out: the case differs between the records"
-                yield Item(*of_case(case), state="skipped", kind="left-out", message=message)
-
-        properties = [
-            *(("old", comparison.old.name), ("new", comparison.new.name)),
-            *zip(
-                ("old_cases_sha256", "new_cases_sha256"),
-                (header.cases_sha256 for header in comparison.headers),
-                strict=True,
-            ),
-            ("decision", comparison.decision.value if comparison.decision else report.exit_code.name),
-            ("reason", str(comparison)),
-        ]
-        suites.append(Suite(_name(comparison), items, properties))
-        logs.append(Log(_name(comparison), comparison.headers[1].tool, items, rules, comparison.errors))
-    if not logs:
-        logs.append(Log(report.command, maxpool_check.__version__, lambda: iter(()), {}, report.problems))
-    return Checks(suites, logs, report.errors)
 
 
 def _item(case: str, changes: Sequence[Transition], comparison: TargetComparison) -> Item:

@@ -93,7 +93,10 @@ class ExecutionView:
         return cell_line(cells[0], kind=False) if cells else shortened(self.execution.message, 160, end=False)
 
     def lines(self, settings: bool = True) -> list[str]:
-        """All of it as lines; without ``settings``, what is wrong alone."""
+        """All of it as lines, with X, the window of the first wrong cell in brackets, and every cell of the evidence.
+
+        Without ``settings``, what is wrong alone.
+        """
         head = [self.settings, *self.graph, self.translation] if settings else []
         body = self.values if self.execution.cells else []
         if self.drawing is not None and self.drawing.planes:
@@ -103,11 +106,6 @@ class ExecutionView:
         return [*filter(None, head), *(f"  {line}" for line in body), *cells, *message, *self.reasons] + (
             [f"... {self.unlisted}"] if self.unlisted else []
         )
-
-
-def details(execution: Execution) -> list[str]:
-    """One execution, with X, the window of its first wrong cell in brackets, and every cell of the evidence."""
-    return ExecutionView(execution).lines()
 
 
 def cell_line(cell: Cell, kind: bool = True) -> str:

@@ -72,15 +72,10 @@ class FindingView:
             "name": self.finding.name,
         }
         about = map(Paragraph, self.notes) if is_brief else self._about()
-        content = [*about, *self._example(), *self._references(), *self._repeat(), *self._cases()]
+        again = [blocks.Command(text, about) for about, text in commands(finding.smallest, self.header)]
+        again = again if self.form.is_page else again[:1]
+        content = [*about, *self._example(), *self._references(), *again, *self._cases()]
         return blocks.Finding(self.anchor, title, badges, [amount, code(finding.target)], content, data)
-
-    @property
-    def _judged(self) -> list[tuple[str, Inline]]:
-        """The kinds of the example, what they mean, and the rule that each is judged by."""
-        rules = {kind.value: f" Rule: {about.clause}." for kind, about in DESCRIPTIONS.items() if about.clause}
-        shown = dict.fromkeys([*self.finding.smallest.kinds, *self.finding.smallest.counts])
-        return [(kind, f"{sentence(kind)}{rules.get(kind, '')}") for kind in shown]
 
     def _about(self) -> Iterator[Block]:
         """What to do; why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
@@ -130,14 +125,13 @@ class FindingView:
             for number, (clause, count) in enumerate(clauses):
                 place = f"#search={quote(clause)}" if self.pages is None else self.pages("clauses", clause)
                 text += [", "] * (number > 0) + [Span(clause, href=place), f" ({plural(count, 'case')})"]
-            rules = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
-            yield blocks.Folded("The rules and clauses", [rules, blocks.Facts(self._judged), Paragraph(text)], "rules")
+            about = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
+            rules = {kind.value: f" Rule: {each.clause}." for kind, each in DESCRIPTIONS.items() if each.clause}
+            shown = dict.fromkeys([*self.finding.smallest.kinds, *self.finding.smallest.counts])
+            judged = blocks.Facts([(kind, f"{sentence(kind)}{rules.get(kind, '')}") for kind in shown])
+            yield blocks.Folded("The rules and clauses", [about, judged, Paragraph(text)], "rules")
         if self.finding.smallest.erratum:
             yield Paragraph(f"Erratum of the document: {self._cut(self.finding.smallest.erratum)}")
-
-    def _repeat(self) -> Iterator[Block]:
-        every = [blocks.Command(text, about) for about, text in commands(self.finding.smallest, self.header)]
-        yield from every if self.form.is_page else every[:1]
 
     def _cases(self) -> Iterator[Block]:
         cases = self.finding.cases

@@ -131,11 +131,6 @@ class Finding:
         return lines + ([self.defect.review] if self.defect.review else [])
 
     @property
-    def is_special(self) -> bool:
-        """Whether only special values show it in a model, and nobody has said that they reach it."""
-        return self.status == "special"
-
-    @property
     def is_inconsistency(self) -> bool:
         """Whether the document allows all outputs, which differ from variant to variant."""
         return self.smallest.verdict is Verdict.INCONSISTENT

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from maxpool_check import inert
 from maxpool_check.reporting.blocks import Document, Folded, Paragraph
-from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.run_view import RunView
 from maxpool_check.reporting.writers import Form, markdown
@@ -47,7 +47,7 @@ def workflow_commands(record: Record) -> list[str]:
     annotations = []
     for finding in report.unexpected:
         smallest = finding.smallest
-        lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
+        lines = [f"{smallest.case}: {smallest.title}", *ExecutionView(smallest).lines()]
         lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
         lines += [f"do: {finding.defect.advice}"] if finding.defect is not None and finding.defect.advice else []
         annotations.append(Annotation(f"{', '.join(finding.kinds)} on {finding.target}", lines, smallest.origin))

@@ -16,7 +16,7 @@ from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.changes import table_of
-from maxpool_check.reporting.executions import details
+from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
@@ -251,7 +251,7 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
     message = f"shown by {plural(len(occurrence.sizes), 'case')}"
     message += f", {how_long}" if before is not None else "; no older release was executed"
     title = [report.title(cause)] if report.title(cause) else []
-    lines = [*title, f"{smallest.case} ({smallest.variant}): {smallest.title}", *details(smallest)]
+    lines = [*title, f"{smallest.case} ({smallest.variant}): {smallest.title}", *ExecutionView(smallest).lines()]
 
     def alert() -> Alert:
         text = "\n".join([f"{cause} on {release.version}: {message}", *lines])

@@ -11,7 +11,6 @@ from maxpool_check.comparing.transitions import ONE_SIDED, Change
 from maxpool_check.judging.defects import Remedy
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
-from maxpool_check.models.repair import Repair
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
@@ -126,7 +125,8 @@ class _View:
                 row.append(Span(result.state.value if is_long else result.summary, tone=tone))
             if report.upgrade is not None:
                 made = report.upgrade.nodes.get(name)
-                decision = [] if made is None else [_decided(made.decision)]
+                tone = _TONES.get(made.decision, "bad") if made is not None else ""
+                decision = [Span(made.decision.value, tone=tone, strong=True)] if made is not None else []
                 row.append(decision if self.is_brief or made is None else [*decision, f" {report.reason(name)}"])
             rows.append(row)
         headings = ["node", "MaxPool", "between", "input", *(["SONNX"] * report.checks_profile), *heads]
@@ -147,7 +147,9 @@ class _View:
         if not rows:
             content = [Paragraph(f"No node fails: {made.path} is a copy of the model.")]
         if made.optimizers:
-            content.append(blocks.Lines(session_code(made), "The session that it needs"))
+            names = ", ".join(f'"{name}"' for name in made.optimizers)
+            session = f'session = onnxruntime.InferenceSession("{made.path.name}", disabled_optimizers=[{names}])'
+            content.append(blocks.Lines([session], "The session that it needs"))
         if made.outputs:
             outputs = [f"output before and after on {target}: {each}" for target, each in made.outputs]
             content.append(Bullets(outputs))
@@ -195,7 +197,7 @@ class _View:
         block, finding = view.block(is_brief=self.is_brief), view.finding
         nodes = {node_of(case) for case in finding.cases}
         about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
-        if finding.is_special:
+        if finding.status == "special":
             about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
         title = [Paragraph(finding.title)] if finding.defect is not None else []
         content = [*title, *block.blocks] if in_full else []
@@ -280,16 +282,6 @@ class _View:
                 yield shlex.join(["maxpool-check", "explain", defect.id])
         if self.is_brief and self.report.run.special and not self.report.exit_code:
             yield "-v shows what special values show in full"
-
-
-def session_code(made: Repair) -> list[str]:
-    """The lines of Python that make a session with its optimizers disabled."""
-    names = ", ".join(f'"{name}"' for name in made.optimizers)
-    return [f'session = onnxruntime.InferenceSession("{made.path.name}", disabled_optimizers=[{names}])']
-
-
-def _decided(decision: Decision) -> Span:
-    return Span(decision.value, tone=_TONES.get(decision, "bad"), strong=True)
 
 
 def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:

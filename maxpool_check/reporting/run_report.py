@@ -66,8 +66,8 @@ class RunReport:
 
     @property
     def special(self) -> list[Finding]:
-        """What only special values show in a user's model."""
-        return [finding for finding in self.findings if finding.is_special]
+        """What only special values show in a user's model, where nobody has said that they reach it."""
+        return [finding for finding in self.findings if finding.status == "special"]
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:

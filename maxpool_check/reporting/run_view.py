@@ -15,19 +15,7 @@ import yaml
 
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import blocks
-from maxpool_check.reporting.blocks import (
-    Block,
-    Document,
-    Facts,
-    Folded,
-    Inline,
-    Names,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    code,
-)
+from maxpool_check.reporting.blocks import Block, Document, Folded, Inline, Paragraph, Section, Span, Table, code
 from maxpool_check.reporting.finding_view import FindingView
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import fault_of
@@ -67,8 +55,8 @@ class RunView:
         self.everything = report.cases or form in (Form.HTML, Form.TEXT)
         self.targets = [target.name for target in self.record.header.targets]
         self._documents: dict[tuple[str, str], Counter[Verdict]] = defaultdict(Counter)
-        self._conforming: dict[tuple[str, str], Names] = defaultdict(Names)
-        self._reasons: dict[tuple[str, str, str], Names] = defaultdict(Names)
+        self._conforming: dict[tuple[str, str], blocks.Names] = defaultdict(blocks.Names)
+        self._reasons: dict[tuple[str, str, str], blocks.Names] = defaultdict(blocks.Names)
         self._failed: dict[tuple[str, str], Execution] = {}
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
@@ -90,7 +78,7 @@ class RunView:
         if compared == {Verdict.CONFORMS}:
             self._conforming[executions[0].target, executions[0].spec].add(executions[0].case)
 
-    def _reason(self, execution: Execution, word: str) -> Names:
+    def _reason(self, execution: Execution, word: str) -> blocks.Names:
         """The cases that were not compared, or refused, for the same reason."""
         text = " ".join(execution.message.split())
         if execution.verdict is Verdict.UNDEFINED and not execution.digests:
@@ -230,7 +218,7 @@ class RunView:
         headings = ["point", "variant", "interpretation", "model", "executions"]
         table: list[Block] = [self._by_target(headings, rows, 5, "Open points")] if rows else []
         texts = [(specs, ", ".join(map(" ".join, policies.items()))) for specs, policies in profiles(self.record)]
-        return [*table, Facts([(", ".join(specs), text or "nothing left open") for specs, text in texts])]
+        return [*table, blocks.Facts([(", ".join(specs), text or "nothing left open") for specs, text in texts])]
 
     def conforming(self) -> list[Block]:
         """The cases that conform, by target and document."""
@@ -254,13 +242,13 @@ class RunView:
         tested = f"{self.report.tested}, {self.record.header.started[:10]}, exit code {int(self.report.exit_code)}"
         if (corpus := self.record.header.corpus) is not None and self.form is Form.TEXT:
             facts.append(("Corpus", f"{corpus}, {plural(corpus.cases, 'case')}"))
-        return [Facts([*facts, ("Tested", tested)])]
+        return [blocks.Facts([*facts, ("Tested", tested)])]
 
     def summary(self) -> list[Block]:
         """The numbers, and what the words mean."""
         occurring = {finding.severity for finding in self.report.findings}
         severities = [(severity.value, severity.meaning) for severity in Severity if severity in occurring]
-        words = Folded("What the words mean", [Facts([*_texts()["words"].items(), *severities])])
+        words = Folded("What the words mean", [blocks.Facts([*_texts()["words"].items(), *severities])])
         balance = _texts()["balance" if severities else "nothing_wrong"]
         counted = ", ".join([self.report.balance, *self.report.apart])
         return [Paragraph(f"{counted}. {balance}"), *self.numbers(), *([words] if self.form.is_page else [])]
@@ -271,7 +259,7 @@ class RunView:
         command = [blocks.Command(shlex.join(header.command), "repeat the run")] if header.command else []
         note = Paragraph(_texts()["command" if command else "no_command"])
         facts = [("documents", ", ".join(header.profile)), *environment(header)]
-        return [Facts(facts), *([*command, note] if self.form.is_page else [])]
+        return [blocks.Facts(facts), *([*command, note] if self.form.is_page else [])]
 
 
 def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | None = None) -> Document:

@@ -5,14 +5,14 @@ Everything that is printed is made inert and escaped by the environment; style a
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import maxpool_check
 from maxpool_check import inert
-from maxpool_check.reporting.blocks import Block, Document, Section, plain, slug, spans
+from maxpool_check.reporting.blocks import Document, Section, plain, slug, spans
 from maxpool_check.reporting.drawing import LEGEND, coordinates, window_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,12 @@ def write(document: Document, file: TextIO, *, site: str = "") -> None:
         f"default-src 'none'; style-src '{source_of(style)}'; script-src '{source_of(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    sections = list(_sections(document.blocks))
+    # For its navigation: address, title and number.
+    sections = [
+        (block.anchor or slug(plain(block.title)), block.short or plain(block.title), block.number)
+        for block in document.blocks
+        if isinstance(block, Section)
+    ]
     values = {"document": document, "sections": sections, "style": style, "script": script, "policy": policy}
     render_page("page.html", file, values | {"site": site})
 
@@ -49,13 +54,6 @@ def asset(name: str) -> str:
 def source_of(text: str) -> str:
     """The source of a Content-Security-Policy that allows exactly this text."""
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _sections(blocks: Sequence[Block]) -> Iterator[tuple[str, str, int | None]]:
-    """The sections of a page for its navigation: address, title and number."""
-    for block in blocks:
-        if isinstance(block, Section):
-            yield block.anchor or slug(plain(block.title)), block.short or plain(block.title), block.number
 
 
 @cache
