@@ -3,14 +3,14 @@
 Case files, defects and clauses are searched and not parsed, which would take seconds.
 """
 
-import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+from maxpool_check.commands.options import imported
 
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = _PACKAGE / "corpus_data"
@@ -24,18 +24,14 @@ _TAGS = re.compile(r"\btags: \[([^\]]*)\]")
 _MOST_BYTES = 2**24
 
 
-def _of(module: str) -> Any:
-    return importlib.import_module(f"maxpool_check.{module}")
-
-
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "kind": lambda: [kind.value for kind in _of("judging.kinds").DivergenceKind],
-    "spec": lambda: _of("specifications").SPECIFICATIONS,
-    "variants": lambda: ["default", "all", *(each.name for each in _of("results.variants").VARIATIONS)],
-    "variant": lambda: [each.name for each in _of("results.variants").ALL_VARIANTS],
-    "changes": lambda: ["any", *(change.value for change in _of("comparing.transitions").Change)],
-    "runtimes": lambda: _of("targets.runtimes").RUNTIMES,
-    "dtype": lambda: _of("reference.dtypes").NUMPY,
+    "kind": lambda: [kind.value for kind in imported("judging.kinds:DivergenceKind")],
+    "spec": lambda: imported("specifications:SPECIFICATIONS"),
+    "variants": lambda: ["default", "all", *(each.name for each in imported("results.variants:VARIATIONS"))],
+    "variant": lambda: [each.name for each in imported("results.variants:ALL_VARIANTS")],
+    "changes": lambda: ["any", *(change.value for change in imported("comparing.transitions:Change"))],
+    "runtimes": lambda: imported("targets.runtimes:RUNTIMES"),
+    "dtype": lambda: imported("reference.dtypes:NUMPY"),
     "defect": lambda: _found(_ID, sorted((_ROOT / "defects").glob("*.yaml"))),
     "clause": lambda: _found(_ID, sorted((_PACKAGE / "specifications/clauses").rglob("*.yaml"))),
     "topics": lambda: sorted(path.stem for path in (_PACKAGE / "docs").glob("*.md")),
@@ -109,8 +105,8 @@ def _versions(ctx: click.Context, incomplete: str) -> list[str]:
 
 def _known(runtime: str) -> list[str]:
     """The versions of a runtime that have an environment in the cache."""
-    runtimes = _of("targets.runtimes").RUNTIMES
-    found = map(_ENVIRONMENT.match, sorted(each.name for each in _of("targets.cache").cache().glob("*")))
+    runtimes = imported("targets.runtimes:RUNTIMES")
+    found = map(_ENVIRONMENT.match, sorted(each.name for each in imported("targets.cache:cache")().glob("*")))
     return [match[2] for match in found if match and runtime in runtimes and match[1] == runtimes[runtime].distribution]
 
 

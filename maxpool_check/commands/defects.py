@@ -81,7 +81,7 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
 
     known, versions, _ = all_defects(path)
     chosen = [defect for defect in _chosen(known, names) if versions.is_live(defect) or not live]
-    chosen = catalogue.in_order(chosen, versions)
+    chosen.sort(key=lambda each: (each.runtime, not versions.is_live(each), each.severity.rank, each.id))
     if as_json:
         options.dump("defects", {"defects": [catalogue.data(defect, versions) for defect in chosen]})
     else:

@@ -278,10 +278,8 @@ def trace(
 
     named = [f"clause:{path}" for path in paths if str(path) in clauses()]
     if named:
-        paths, selected = (
-            [path for path in paths if str(path) not in clauses()] or [Path("corpus")],
-            (*selected, *named),
-        )
+        paths = [path for path in paths if str(path) not in clauses()] or [Path("corpus")]
+        selected = (*selected, *named)
     if selected and fail_uncovered:
         raise click.UsageError("--fail-uncovered looks at all cases; -k leaves some out")
     stored = {str(path): options.read_record(path) for path in records}
@@ -315,10 +313,8 @@ def _scope(files: "CaseFiles", corpus: "Corpus") -> "TraceScope":
     is_clauses = bool(wanted) and len(globs) == len(files.selected)
     if is_clauses:
         # A clause without a case is to be shown, too: in the documents that have cases, or else in all where it holds.
-        cases, present = (
-            [case for case in corpus.cases if wanted & {*case.covers}],
-            {case.spec for case in corpus.cases},
-        )
+        cases = [case for case in corpus.cases if wanted & {*case.covers}]
+        present = {case.spec for case in corpus.cases}
         holds = [clauses()[name].documents for name in wanted]
         used = used or {each for names in holds for each in (present.intersection(names) or names)}
     else:

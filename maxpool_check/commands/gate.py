@@ -121,7 +121,7 @@ def command(
         compared = _compared(old, new, (names[0], names[1]), policy, intersection=intersection, cases=cases)
         # In one record, the base is a target of it.
         before = compared[0].old.name if paths[0] == paths[1] and compared else paths[0]
-        return _show(compared, shown, verbose, [str(paths[1]), "--base", str(before)])
+        return _show(compared, shown, verbose, record=[str(paths[1]), "--base", str(before)])
     _refuse("is for two records", "intersection")
     if missing := [name for name, values in (("--base", base), ("--head", head)) if not values]:
         raise click.UsageError(f"Missing option '{missing[0]}'; or name two records, OLD.jsonl NEW.jsonl")
@@ -201,22 +201,16 @@ def _run(
             options.echo(f"{words}; --spec all runs all", err=True)
         pairs = [(str(old), str(new)) for old in base for new in head]
         compared = [compare_targets(record, record, pair, policy) for pair in pairs]
-        return _show(compared, shown, verbose, [str(shown.output or "RECORD")])
+        return _show(compared, shown, verbose, record=[str(shown.output or "RECORD")])
 
 
-def _show(
-    comparisons: "Sequence[TargetComparison]",
-    output: "Output",
-    verbose: int,
-    record: Sequence[str] = (),
-    **undecided: Any,
-) -> int:
-    """Print what has changed, write the reports, and return the exit code; ``record`` as of the report."""
+def _show(comparisons: "Sequence[TargetComparison]", output: "Output", verbose: int, **about: Any) -> int:
+    """Print what has changed, write the reports, and return the exit code; ``about`` are other fields of the report."""
     from dataclasses import replace
 
     from maxpool_check.reporting.changes import ComparisonReport, workflow_commands
 
-    report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, record, **undecided)
+    report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, **about)
     output.publish(FORMATS, report, replace(report, color=False), lambda: workflow_commands(report))
     return report.exit_code
 

@@ -93,24 +93,6 @@ def narrowest(
     ]
 
 
-def unused(
-    accepted: Iterable[AcceptedChange],
-    used: Collection[AcceptedChange],
-    head: TargetDescription,
-    cases: Collection[str],
-    today: date,
-) -> list[str]:
-    """A message for each entry about a target that has expired, or that none of the compared cases shows."""
-    messages = []
-    for each in accepted:
-        what = f"{each.change.value} of {', '.join(each.cases[:3])}{', ...' if len(each.cases) > 3 else ''}"
-        if each.is_about(head) and each.expires < today:
-            messages.append(f"acceptance expired on {each.expires}: {what}: {each.reason} ({each.author})")
-        elif each.is_about(head) and each not in used and any(map(each.has_case, cases)):
-            messages.append(f"accepted, but no longer so; remove the entry: {what}: {each.reason} ({each.author})")
-    return messages
-
-
 def read_accepted(path: Path) -> list[AcceptedChange]:
     """The accepted changes of a file. Raises :class:`CorpusError` with the problems of every entry."""
     document = read(path)

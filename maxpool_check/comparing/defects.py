@@ -140,11 +140,7 @@ def never_matching(known: Sequence[Defect], records: Iterable[Record]) -> list[D
 
 
 def defects_for(
-    record: Record,
-    known: Sequence[Defect],
-    reason: str,
-    kind: str | None = None,
-    cases: Mapping[str, Case] | None = None,
+    record: Record, known: Sequence[Defect], reason: str, kind: str | None, cases: Mapping[str, Case]
 ) -> list[Defect]:
     """A defect for every group of cases that diverge alike on a target and that none expects.
 
@@ -167,7 +163,7 @@ def defects_for(
                     groups.setdefault((kinds, variants), []).append(case)
         for (kinds, variants), names in groups.items():
             shown = [faults[case][variant] for case in names for variant in variants]
-            fitting = _fitting(known, target, kinds, variants, [(cases or {}).get(name) for name in names])
+            fitting = _fitting(known, target, kinds, variants, [cases.get(name) for name in names])
             defect = fitting or _new(target, kinds, shown, ids)
             ids.add(defect.id)
             when = _selector(target) if fitting is None else TargetSelector.of(fitting.runtime, _version(target))

@@ -1,14 +1,14 @@
 """Whether an upgrade may pass: which changes block it, what they have in common, and SAFE, REVIEW or BLOCK."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from maxpool_check.comparing.acceptance import AcceptedChange, unused
+from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
@@ -211,7 +211,14 @@ class TargetComparison:
     def unused(self) -> list[str]:
         """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
         cases = {each.execution.case for each in self.unassessed} if self.policy.accepted else ()
-        return unused(self.policy.accepted, self.summary.used, self.new, cases, self.policy.today)
+        messages = []
+        for each in (entry for entry in self.policy.accepted if entry.is_about(self.new)):
+            what = f"{each.change.value} of {', '.join(each.cases[:3])}{', ...' if len(each.cases) > 3 else ''}"
+            if each.expires < self.policy.today:
+                messages.append(f"acceptance expired on {each.expires}: {what}: {each.reason} ({each.author})")
+            elif each not in self.summary.used and any(map(each.has_case, cases)):
+                messages.append(f"accepted, but no longer so; remove the entry: {what}: {each.reason} ({each.author})")
+        return messages
 
     @property
     def tools(self) -> list[str]:
@@ -267,17 +274,13 @@ def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
 
 
 def compare_targets(
-    old: Record,
-    new: Record,
-    names: tuple[str, str],
-    policy: GatePolicy | None = None,
-    *,
-    intersection: bool = False,
-    cases: Container[str] | None = None,
+    old: Record, new: Record, names: tuple[str, str], policy: GatePolicy | None = None, **others: Any
 ) -> TargetComparison:
-    """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :class:`Transitions`."""
-    policy = policy or GatePolicy()
-    transitions = Transitions(old, new, names, intersection=intersection, cases=cases)
+    """Compare a target of one record with a target of another; ``others`` are of :class:`Transitions`.
+
+    Raises :class:`Incomparable`.
+    """
+    transitions = Transitions(old, new, names, **others)
     errors: list[str] = []
     entries: list[KnownEntry] = []
     for label, record, name, failed in zip(("old", "new"), (old, new), names, transitions.failed, strict=True):
@@ -295,7 +298,7 @@ def compare_targets(
         after,
         headers=(old.header, new.header),
         unassessed=transitions,
-        policy=policy,
+        policy=policy or GatePolicy(),
         errors=errors,
         left_out=transitions.left_out,
         defects={entry.id: entry for entry in entries},

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from maxpool_check.corpus.defect_versions import DefectVersions
@@ -14,13 +14,6 @@ from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.targets.machines import HOST
 from maxpool_check.words import plural
-
-
-def in_order(defects: Iterable[Defect], versions: DefectVersions) -> list[Defect]:
-    """By runtime, live ones first, then by severity."""
-    return sorted(
-        defects, key=lambda defect: (defect.runtime, not versions.is_live(defect), defect.severity.rank, defect.id)
-    )
 
 
 def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Block]:

@@ -45,11 +45,6 @@ class CaseResult:
         return list(dict.fromkeys(clause for execution in self.executions for clause in execution.clauses))
 
     @property
-    def worst_kind(self) -> str:
-        """The first kind of the worst execution, one that is about a variant alone last; empty if it has none."""
-        return min(self.worst.kinds, key=lambda kind: "-depends-on-" in kind or "-depend-on-" in kind, default="")
-
-    @property
     def lines(self) -> list[str]:
         """The verdict on each variant, then the details; what several show is written once, with the names of all."""
         verdicts: dict[str, list[str]] = {}

@@ -120,12 +120,6 @@ class HistoryReport:
         return [release for release in self.releases if release.record is not None]
 
     @property
-    def distribution(self) -> str:
-        """The distribution that was tested; empty if every release was skipped."""
-        records = (release.record for release in self.executed)
-        return next((record.header.targets[0].distribution for record in records if record is not None), "")
-
-    @property
     def errors(self) -> list[str]:
         """Why it is incomplete."""
         return [f"{each.version} was skipped: {each.skipped}" for each in self.releases if each.record is None]
@@ -317,11 +311,12 @@ def write_json(report: HistoryReport, file: TextIO) -> None:
         }
         for step in report.steps
     ]
+    headers = (release.record.header for release in report.releases if release.record is not None)
     document = {
         "schema": "maxpool-check/history/1",
         "exit_code": report.exit_code,
         "target": report.target,
-        "distribution": report.distribution,
+        "distribution": next((header.targets[0].distribution for header in headers), ""),
         "releases": releases,
         "changes": changes,
         "errors": [{"message": error} for error in report.errors],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlsplit
 
@@ -112,10 +113,7 @@ def of_run(report: "RunReport") -> Checks:
     suites, logs = [], []
     header = report.record.header
     for target in header.targets:
-
-        def items(target: TargetDescription = target) -> Iterator[Item]:
-            return _of_target(report, target)
-
+        items = partial(_of_target, report, target)
         facts = [(name, getattr(target, name)) for name in ("distribution", "version", "provider")]
         suites.append(Suite(target.name, items, [*facts, ("cases_sha256", header.cases_sha256)], header.started))
         errors = [
@@ -202,7 +200,9 @@ def _of_case(case: CaseResult, reasons: Mapping[str, str]) -> Item:
 def _alert(case: CaseResult, reasons: Mapping[str, str]) -> Alert:
     """The alert of a case that is not executed as its document says, by the known defect or the worst kind."""
     worst, severity = case.worst, case.severity
-    rule = worst.known or case.worst_kind or worst.verdict.value
+    # The first kind, one that is about a variant alone last.
+    kind = min(worst.kinds, key=lambda kind: "-depends-on-" in kind or "-depend-on-" in kind, default="")
+    rule = worst.known or kind or worst.verdict.value
     level = "warning" if severity in _WARNINGS else "error"
     properties = {
         "case": worst.case,

@@ -103,8 +103,5 @@ def clipped(lines: Iterable[str], most_lines: int, most_columns: int = 200) -> l
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
     """A table of Markdown; the columns in ``right`` are aligned to the right."""
     ruler = ["---:" if index in right else "---" for index in range(len(headings))]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (headings, ruler, *rows))
-
-
-def _cell(text: str) -> str:
-    return text.replace("\\|", "\\x7c").replace("|", "\\|")
+    cells = ([cell.replace("\\|", "\\x7c").replace("|", "\\|") for cell in row] for row in (headings, ruler, *rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -88,11 +88,6 @@ class RunReport:
         return sum(count for verdict, count in self.totals.items() if verdict in COMPARED)
 
     @property
-    def conforming(self) -> int:
-        """The number of executions that conform."""
-        return self.totals[Verdict.CONFORMS]
-
-    @property
     def tested(self) -> str:
         """What was executed, in words: ``4 cases in 8 executions``, ``nothing of 4 cases``."""
         cases, executions = plural(self.record.header.cases, "case"), len(self.record.executions)
@@ -101,8 +96,9 @@ class RunReport:
     @property
     def balance(self) -> str:
         """How many of the compared executions conform, in words."""
-        verb = "conforms" if self.conforming == 1 else "conform"
-        return f"{self.conforming} of {plural(self.compared, 'comparison')} {verb}"
+        conforming = self.totals[Verdict.CONFORMS]
+        verb = "conforms" if conforming == 1 else "conform"
+        return f"{conforming} of {plural(self.compared, 'comparison')} {verb}"
 
     @property
     def apart(self) -> list[str]:
@@ -186,7 +182,7 @@ class RunReport:
             return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
             return RunLabel.UNEXPECTED.value, self._unexpected
-        if self.conforming + self.totals[Verdict.INCONSISTENT] == self.compared:
+        if self.totals[Verdict.CONFORMS] + self.totals[Verdict.INCONSISTENT] == self.compared:
             return RunLabel.CONFORMS.value, ", ".join(self.counted) or self.balance
         # Wrong values are never a success without a word.
         expected = any(finding.is_expected for finding in self.findings)

@@ -98,16 +98,12 @@ class RunView:
         meaning = f"{_texts()['meanings'][label]}{f'; {report.repaired}' * bool(report.repaired)}."
         is_counted = label != RunLabel.INCOMPLETE and (report.unexpected or report.passed)
         text = meaning[:1].upper() + meaning[1:] if is_counted else f"{text}."
-        numbers = [] if label == RunLabel.INCOMPLETE else self._headline()
+        known = sum(finding.is_expected for finding in report.accepted)
+        share = f"{100 * report.totals[Verdict.CONFORMS] // report.compared} %" if report.compared else "-"
+        numbers = [(str(len(report.unexpected)), "new"), (str(known), "known"), (share, "conform")]
+        numbers = [] if label == RunLabel.INCOMPLETE else numbers
         result: list[Block] = [blocks.Verdict(label, text, report.tone, numbers)]
         return result, [Paragraph(line, "problem") for line in problems(report)]
-
-    def _headline(self) -> list[tuple[str, str]]:
-        """Three numbers: what is new, what is known, how much conforms."""
-        report = self.report
-        known = sum(finding.is_expected for finding in report.accepted)
-        share = f"{100 * report.conforming // report.compared} %" if report.compared else "-"
-        return [(str(len(report.unexpected)), "new"), (str(known), "known"), (share, "conform")]
 
     def numbers(self) -> list[Block]:
         """The executions by target, document and verdict."""
@@ -118,15 +114,11 @@ class RunView:
             by_verdict.append([code(target), *(str(report.counts[target][verdict]) for verdict in verdicts)])
             documents = [spec for spec in self.record.header.profile if (target, spec) in self._documents]
             for spec in documents if len(documents) > 1 else ():
-                name: list[str | Span] = ["by ", Span(spec, href=self._search(spec))]
+                name: list[str | Span] = ["by ", Span(spec, href=f"#search={spec}" if self.form.is_page else "")]
                 numbers = (self._documents[target, spec][verdict] for verdict in verdicts)
                 by_verdict.append([name, *(str(number or "") for number in numbers)])
         right = frozenset(range(1, len(verdicts) + 1))
         return [Table(["target", *map(str, verdicts)], by_verdict, right, "Executions by target and verdict")]
-
-    def _search(self, text: str) -> str:
-        """The address of the findings that a search leaves; empty where there is none."""
-        return f"#search={text}" if self.form.is_page else ""
 
     def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
         """A row for each finding, those that are drawn as links to it, and what is left out."""

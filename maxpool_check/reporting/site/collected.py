@@ -58,12 +58,12 @@ class Collected:
         self.defects: dict[str, dict[Run, Finding]] = defaultdict(dict)
         self.cases, self.kinds, self.clauses = (dict[str, ByRun]() for _ in range(3))
         ordered = sorted(records, key=lambda item: item[1].header.started)
-        releases = Counter(release_of(target) for _, record in ordered for target in record.header.targets)
+        releases = Counter(target.release or target.name for _, record in ordered for target in record.header.targets)
         for name, record in ordered:
             code = record.footer.exit_code if record.footer is not None else ExitCode.INCOMPLETE
             report, runs = RunReport(record, code), dict[str, Run]()
             for target in record.header.targets:
-                title = release_of(target)
+                title = target.release or target.name
                 if releases[title] > 1:
                     rest = target.name.removeprefix(f"{target.distribution}=={target.version}").lstrip("?@")
                     title += f" ({rest or target.provider})"
@@ -104,8 +104,3 @@ class Collected:
         """The documents that any run has cases of."""
         known = dict.fromkeys(spec for run in self.runs for spec in run.report.record.header.profile)
         return [*known, *sorted({spec for run in self.runs for spec in run.by_document} - known.keys())]
-
-
-def release_of(target: TargetDescription) -> str:
-    """The runtime with its version."""
-    return target.release or target.name

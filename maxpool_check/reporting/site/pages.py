@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.finding_view import FindingView
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import cell
-from maxpool_check.reporting.site.collected import ByRun, Collected, History, Run, release_of
+from maxpool_check.reporting.site.collected import ByRun, Collected, History, Run
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural, some
@@ -70,7 +70,9 @@ def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
     defects = [(each.severity, name, each.title, collected.defects[name]) for name, each in collected.entries.items()]
     ranks = [severity.value for severity in Severity]
     defects.sort(key=lambda each: (ranks.index(each[0]) if each[0] else 0, each[1]))
-    rows = [(*about, ", ".join(some([release_of(run.target) for run in by], 6))) for *about, by in defects]
+    rows = [
+        (*about, ", ".join(some([run.target.release or run.target.name for run in by], 6))) for *about, by in defects
+    ]
     yield Page("index.html", "index", "MaxPool conformance", {"charts": charts, "defects": rows}, json="index.json")
     for name, runs in collected.runtimes.items():
         yield Page(address("runtimes", name), "runtime", name, {"runs": runs, "chart": charts.get(name)})
@@ -80,11 +82,11 @@ def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
         about = [description.sentence, *([f"Clause: {description.clause}."] if description.clause else [])]
         by_run = collected.kinds.get(kind.value, {})
         lists["kinds"].append((kind.value, description.sentence, sum(map(len, by_run.values()))))
-        yield _topic("kinds", kind.value, by_run, {"executions": len}, about)
+        yield _topic("kinds", kind.value, by_run, about)
     for name, by_run in sorted(collected.clauses.items()):
         every = [each for executions in by_run.values() for each in executions]
         lists["clauses"].append((name, plural(len({each.case for each in every}), "case"), _compared(every)))
-        yield _topic("clauses", name, by_run, {"compared": _compared, "conforming": _conforming}, [])
+        yield _topic("clauses", name, by_run, [])
     for name, by_run in collected.cases.items():
         lists["cases"].append((name, list(by_run.values())[-1][0].spec, len(by_run)))
         yield _case(name, by_run)
@@ -121,14 +123,9 @@ def _defect(collected: Collected, name: str, shown: Mapping[Run, Finding]) -> Pa
     return Page(address("defects", name), "defect", name, values, entry.title)
 
 
-def _topic(
-    folder: str,
-    name: str,
-    by_run: ByRun,
-    numbers: Mapping[str, Callable[[Sequence[Execution]], int]],
-    about: Sequence[str],
-) -> Page:
-    """A kind or a clause."""
+def _topic(folder: str, name: str, by_run: ByRun, about: Sequence[str]) -> Page:
+    """A kind, with the number of its executions, or a clause, with those that were compared and that conform."""
+    numbers = {"executions": len} if folder == "kinds" else {"compared": _compared, "conforming": _conforming}
     every = [each for executions in by_run.values() for each in executions]
     defects = sorted({each.known for each in every if each.known is not None and name in each.kinds})
     values = {
