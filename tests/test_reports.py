@@ -21,7 +21,7 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.evidence.bundling.record_check import Verification, check_record
 from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.reporting.case_results import case_results
+from maxpool_check.reporting.items import case_results
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import LARGEST, write_markdown
 from maxpool_check.results.storage import name_of

@@ -1,6 +1,5 @@
 """``maxpool-check docs``: pages, schemas, the configuration, completion."""
 
-import importlib
 import re
 import sys
 
@@ -27,16 +26,16 @@ _OTHER_WORDS = {
 """What people look for, with the topic that is shown."""
 
 _SCHEMAS = {
-    "accepted": ("comparing.acceptance", "SCHEMA"),
-    "case": ("corpus.schema", "case_file_schema"),
-    "config": ("commands.configuration", "schema"),
-    "defects": ("corpus.defect_file", "SCHEMA"),
-    "outputs": ("running.outputs", "SCHEMA"),
-    "record": ("results.storage", "schema"),
-    "trace": ("evidence.tracing.trace", "trace_schema"),
-    "vectors": ("exporting.vectors", "vector_file_schema"),
+    "accepted": "comparing.acceptance:SCHEMA",
+    "case": "corpus.schema:case_file_schema",
+    "config": "commands.configuration:schema",
+    "defects": "corpus.defect_file:SCHEMA",
+    "outputs": "running.outputs:SCHEMA",
+    "record": "results.storage:schema",
+    "trace": "evidence.tracing.trace:trace_schema",
+    "vectors": "exporting.vectors:vector_file_schema",
 }
-"""The JSON Schemas of files: a module, and a value of it or a function that makes it."""
+"""The JSON Schemas of files: a value of a module, or a function that makes it."""
 
 _OTHERS = {
     "config": "What holds for the keys of a configuration, and where it comes from.",
@@ -81,8 +80,7 @@ def command(topic: str | None) -> int:
         file, rows = configuration.described()
         options.show([Paragraph(f"file: {file}"), Table(["key", "value", "from"], rows)])
     else:
-        module, name = _SCHEMAS[topic.removeprefix("schema-")]
-        schema = getattr(importlib.import_module(f"maxpool_check.{module}"), name)
+        schema = options.imported(_SCHEMAS[topic.removeprefix("schema-")])
         options.echo(inert.dumps(schema() if callable(schema) else schema, indent=2))
     return 0
 

@@ -91,8 +91,11 @@ def command(
             subject = _subject(session, case, known, name, inputs, dict(shape))
             original = subject.case_run.case
             if subject.variant is None:
-                options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(subject.case_run)}")
-                failed = any(each.verdict == "error" for each in subject.case_run.judgements.values())
+                judged = subject.case_run.judgements.items()
+                texts = [f"{each.name} {of.verdict} {of.message}" for each, of in judged]
+                verdicts = "; ".join(" ".join(text.split()) for text in texts)
+                options.echo(f"not reproduced: {original.id} on {target}: {verdicts}")
+                failed = any(of.verdict == "error" for _, of in judged)
                 return options.Incomplete.exit_code if failed else 1
             case_run = subject.case_run if no_shrink else _shrunk(session, subject)
             reproduced, written = _written(session, subject, case_run, folder, also)
@@ -269,11 +272,6 @@ def _written(
             f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None, subject.fixed,
         )  # fmt: skip
     return reproduced, bundle.write(reproduced, session, folder, about, defect=note, also=answers)
-
-
-def _verdicts(case_run: "CaseRun") -> str:
-    texts = [f"{each.name} {verdict.verdict} {verdict.message}" for each, verdict in case_run.judgements.items()]
-    return "; ".join(" ".join(text.split()) for text in texts)
 
 
 def _print(case: "Case", reproduced: "Reproduced", name: str, folder: Path, written: "Written") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from maxpool_check.results.record import FAULTS, Execution, Verdict
+from maxpool_check.results.record import FAULTS, Execution
 
 _T = TypeVar("_T")
 
@@ -22,11 +22,6 @@ class Observation:
     kind: str | None = field(compare=False, default=None)
 
     @property
-    def verdict(self) -> Verdict:
-        """The verdict on the release."""
-        return self.execution.verdict
-
-    @property
     def kinds(self) -> tuple[str, ...]:
         """The kind that is looked for if the release shows it, otherwise all kinds."""
         return (self.kind,) if self.kind is not None and self.kind in self.execution.kinds else self.execution.kinds
@@ -34,10 +29,10 @@ class Observation:
     @property
     def is_fault(self) -> bool:
         """Whether the release shows what is looked for: the kind, or without one a fault."""
-        return self.verdict in FAULTS if self.kind is None else self.kind in self.execution.kinds
+        return self.execution.verdict in FAULTS if self.kind is None else self.kind in self.execution.kinds
 
     def __str__(self) -> str:
-        return f"{self.verdict} ({', '.join(self.kinds)})" if self.kinds else str(self.verdict)
+        return f"{self.execution.verdict} ({', '.join(self.kinds)})" if self.kinds else str(self.execution.verdict)
 
 
 class Boundary(NamedTuple):

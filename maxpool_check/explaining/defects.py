@@ -37,8 +37,11 @@ def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Bloc
     yield Paragraph(f"{plural(len(defects), 'defect')}; maxpool-check explain ID shows one")
 
 
-def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
-    """What is known of a defect in a few words each, and what happens and why."""
+def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
+    """One defect: what to do, what is known of it in a few words each, what happens and why, where it shows, and how to see it."""
+    if fixed := versions.fixed_in(defect):
+        yield Paragraph(Span(repaired(defect, fixed), strong=True))
+    yield Heading(2, f"{defect.id}: {defect.title}")
     upstream, found = defect.upstream, []
     if upstream is not None:
         issue = Span(upstream.issue, href=upstream.issue) if upstream.issue else "no issue found"
@@ -64,25 +67,17 @@ def described(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
     yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
         yield Paragraph(f"How this is known: {' '.join(defect.established.split())}")
-
-
-def repaired(defect: Defect, fixed: str) -> str:
-    """What to do about a defect that a version no longer has."""
-    return f"{defect.id} is repaired in {re.split('[@?]', defect.runtime)[0]} {fixed}: do not report it, upgrade"
-
-
-def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
-    """One defect: what to do, what happens and why, where it shows, and how to see it."""
-    if fixed := versions.fixed_in(defect):
-        yield Paragraph(Span(repaired(defect, fixed), strong=True))
-    yield Heading(2, f"{defect.id}: {defect.title}")
-    yield from described(defect, versions)
     kinds = ", ".join(sorted(kind.value for kind in defect.kinds))
     yield Paragraph(f"It shows as {kinds}; --json says in which cases, variants and versions.")
     if defect.example:
         target = shlex.quote(_target(defect, versions))
         yield Command(f"maxpool-check explain {defect.example} -t {target}", "draw its example")
         yield Command(f"maxpool-check repro {defect.id} -t {target} -o DIR", "write a reproduction")
+
+
+def repaired(defect: Defect, fixed: str) -> str:
+    """What to do about a defect that a version no longer has."""
+    return f"{defect.id} is repaired in {re.split('[@?]', defect.runtime)[0]} {fixed}: do not report it, upgrade"
 
 
 def conditions(of: Conditions) -> list[str]:

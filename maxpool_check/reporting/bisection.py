@@ -132,7 +132,7 @@ class BisectionReport:
         return Item(
             *place,
             "failure" if seen.is_fault else "passed",
-            ",".join(seen.kinds) or seen.verdict.value,
+            ",".join(seen.kinds) or seen.execution.verdict.value,
             str(seen),
             text=lambda: "\n".join([self.title, *ExecutionView(seen.execution).lines()]),
             output=lambda: self.sentence(boundary) if boundary is not None else "",
@@ -157,8 +157,8 @@ class BisectionReport:
 def write_json(report: BisectionReport, file: TextIO) -> None:
     """Write one JSON document."""
     releases = {
-        position: {"version": report.versions[position], "verdict": observation.verdict, "kinds": observation.kinds}
-        for position, observation in report.tested.items()
+        position: {"version": report.versions[position], "verdict": seen.execution.verdict, "kinds": seen.kinds}
+        for position, seen in report.tested.items()
     }
     document: dict[str, Any] = {
         "schema": "maxpool-check/bisect/1",

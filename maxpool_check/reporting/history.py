@@ -44,11 +44,6 @@ class Occurrence:
             self.smallest = execution
         self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
 
-    @property
-    def cases(self) -> list[str]:
-        """The cases that show it, the smallest first."""
-        return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
-
 
 @dataclass
 class Release:
@@ -160,12 +155,6 @@ class HistoryReport:
         older = executed[: executed.index(release) + 1]
         return [each.version for each in itertools.takewhile(lambda each: cause in each.occurrences, older[::-1])][-1]
 
-    def before(self, release: Release) -> Release | None:
-        """The release that was executed before another one."""
-        executed = self.executed
-        position = executed.index(release)
-        return executed[position - 1] if position else None
-
     @property
     def result(self) -> blocks.Verdict:
         """Whether it is complete, and what the newest release shows."""
@@ -238,7 +227,8 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
         return Item(group, cause, state="skipped", kind="skipped-release", message=release.skipped)
     if occurrence is None:
         return Item(group, cause)
-    before, smallest = report.before(release), occurrence.smallest
+    position, smallest = report.executed.index(release), occurrence.smallest
+    before = report.executed[position - 1] if position else None
     is_new = before is not None and cause not in before.occurrences
     since = report.since(cause, release)
     how_long = f"and by none of {before.version}" if is_new and before else f"since {since}"
@@ -249,7 +239,8 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
 
     def alert() -> Alert:
         text = "\n".join([f"{cause} on {release.version}: {message}", *lines])
-        properties = {"version": release.version, "since": since, "cases": occurrence.cases}
+        cases = sorted(occurrence.sizes, key=lambda case: (occurrence.sizes[case], case))
+        properties = {"version": release.version, "since": since, "cases": cases}
         return Alert(cause, "error" if is_new else "warning", text, ("history", report.target), properties)
 
     return Item(

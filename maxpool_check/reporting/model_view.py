@@ -41,7 +41,36 @@ _TONES = {
 def document(report: ModelReport, form: Form) -> Document:
     """The report of models; on a terminal and for GitHub without what a reader asks for who wants to know more."""
     is_short = form in (Form.TEXT, Form.GITHUB) and not (report.verbose and form is Form.TEXT)
-    return _View(report, form, is_short).document
+    view, header = _View(report, form, is_short), report.record.header
+    label, sentence = report.result
+    decision = report.upgrade.decision if report.upgrade is not None else Decision.SAFE
+    is_clean = decision is Decision.SAFE and not report.wrong_on_both
+    head: list[Block] = [
+        blocks.Verdict(label, sentence, "bad" if report.exit_code else "good" if is_clean else "known")
+    ]
+    for first, *rest in (problem.splitlines() or [""] for problem in report.run.problems):
+        head += [Paragraph(first, "problem"), *([blocks.Lines(rest, "What is wrong")] if rest else [])]
+    upgrade = report.upgrade
+    sides = dict(zip((upgrade.base, upgrade.head), upgrade.labels, strict=True)) if upgrade is not None else {}
+    facts: list[tuple[str, Inline]] = [
+        (sides.get(target.name, target.name), target.software()) for target in header.targets
+    ]
+    names = ", ".join(model.model.path.name for model in report.models)
+    content = [
+        Section("Nodes", [block for model in report.models for block in view._model(model)], "nodes"),
+        *view._repair(),
+        *view._wrong(),
+        *view._reach(),
+        *view._profile(),
+        *view._upgrade(),
+    ]
+    if view.form.is_page:
+        compared = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
+        facts += [("with", compared), ("date", header.started[:10])]
+        again = blocks.Command(shlex.join(header.command), "The command line of this run")
+        made_with = [Facts(list(environment(header))), *([again] if header.command else [])]
+        content.append(Section("Environment, digests, command line", made_with, "environment", "Environment"))
+    return Document("MaxPool in a model", f"MaxPool in {names}", [*head, Facts(facts)], content, [*view._following()])
 
 
 class _View:
@@ -55,42 +84,6 @@ class _View:
         }
         """The nodes as the models call them, by the part of the ids of their cases; with their model if there are several."""
         self.heads = report.targets if report.upgrade is None else [report.upgrade.head]
-
-    @property
-    def document(self) -> Document:
-        """All of it."""
-        report, header = self.report, self.report.record.header
-        label, sentence = report.result
-        decision = report.upgrade.decision if report.upgrade is not None else Decision.SAFE
-        is_clean = decision is Decision.SAFE and not report.wrong_on_both
-        head: list[Block] = [
-            blocks.Verdict(label, sentence, "bad" if report.exit_code else "good" if is_clean else "known")
-        ]
-        for first, *rest in (problem.splitlines() or [""] for problem in report.run.problems):
-            head += [Paragraph(first, "problem"), *([blocks.Lines(rest, "What is wrong")] if rest else [])]
-        upgrade = report.upgrade
-        sides = dict(zip((upgrade.base, upgrade.head), upgrade.labels, strict=True)) if upgrade is not None else {}
-        facts: list[tuple[str, Inline]] = [
-            (sides.get(target.name, target.name), target.software()) for target in header.targets
-        ]
-        names = ", ".join(model.model.path.name for model in report.models)
-        content = [
-            Section("Nodes", [block for model in report.models for block in self._model(model)], "nodes"),
-            *self._repair(),
-            *self._wrong(),
-            *self._reach(),
-            *self._profile(),
-            *self._upgrade(),
-        ]
-        if self.form.is_page:
-            compared = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
-            facts += [("with", compared), ("date", header.started[:10])]
-            again = blocks.Command(shlex.join(header.command), "The command line of this run")
-            made_with = [Facts(list(environment(header))), *([again] if header.command else [])]
-            content.append(Section("Environment, digests, command line", made_with, "environment", "Environment"))
-        return Document(
-            "MaxPool in a model", f"MaxPool in {names}", [*head, Facts(facts)], content, [*self._following()]
-        )
 
     def _model(self, model: ModelAnalysis) -> Iterator[Block]:
         report, of = self.report, model.model
