@@ -256,6 +256,7 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
     """
     from maxpool_check.commands import case_files
     from maxpool_check.commands.output import Mistakes
+    from maxpool_check.corpus.case import disagreements
     from maxpool_check.corpus.collection import duplicates
     from maxpool_check.corpus.importers import specloop
     from maxpool_check.corpus.writing import write_suite
@@ -269,7 +270,13 @@ def import_(form: str, source: Path | None, folder: Path) -> int:
         raise Mistakes(repeated, _NOTHING)
     for problem in sorted(suite.left_out):
         options.echo(f"left out: {problem.path}: {problem.message}", err=True)
-    cases = [*map(_with_erratum, suite.cases)]
+    cases = []
+    for case in suite.cases:
+        differences = disagreements(case)
+        for text in differences:
+            options.echo(f"disagrees: {case.id} {text}", err=True)
+        erratum = f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}"
+        cases.append(replace(case, erratum=erratum) if differences else case)
     command_line = f"maxpool-check cases import {form}{f' {source.resolve().name}' if source else ''}"
     with _writing(folder), case_files.mistakes("the files cannot be used"):
         written = write_suite(cases, folder, _SUITES[form], command_line, max_cells)
@@ -295,17 +302,6 @@ def _read(form: str, source: Path | None, cells: int) -> "Suite":
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx, specloop)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
     return read_files(files, lambda file: suite.read(file, root, cells))
-
-
-def _with_erratum(case: "Case") -> "Case":
-    """The case, with an erratum if the reference disagrees with its expectations, which is printed."""
-    from maxpool_check.corpus.case import disagreements
-
-    differences = disagreements(case)
-    for text in differences:
-        options.echo(f"disagrees: {case.id} {text}", err=True)
-    erratum = f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}"
-    return replace(case, erratum=erratum) if differences else case
 
 
 @command.command("export", short_help="Write cases in a form that other programs read.")

@@ -90,7 +90,20 @@ def raising(usage: _Errors = (), incomplete: _Errors = (), about: str = "") -> I
         raise click.UsageError(f"{about}{error}") from error
 
 
-class Value(click.ParamType):  # type: ignore[type-arg]
+class _Words(click.ParamType):  # type: ignore[type-arg]
+    """Values that are the words of an environment variable, as in a shell."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """These words. Raises ``click.UsageError``."""
+        with raising(ValueError, about=f"'{rv}' is not a list of words: "):
+            return shlex.split(rv)
+
+
+class _File(_Words, click.Path):
+    """A path, of which a variable may hold several."""
+
+
+class Value(_Words):
     """What a function makes of the text, such as ``targets.name:parse``; its ``ValueError`` is the message.
 
     ``completed_by`` are kinds of :mod:`maxpool_check.commands.completion`. In a configuration, the values of a list may be
@@ -115,10 +128,6 @@ class Value(click.ParamType):  # type: ignore[type-arg]
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
-    def split_envvar_value(self, rv: str) -> list[str]:
-        """The words of an environment variable, as in a shell. Raises ``click.UsageError``."""
-        return _words(rv)
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The candidates that begin so."""
         from maxpool_check.commands.completion import candidates
@@ -138,18 +147,6 @@ class Report(Value):
         if equals and not path:
             raise ValueError(f"'{text}' names no file; FORMAT=PATH, or FORMAT alone for stdout")
         return one_of(name, self.formats, "format"), Path(path or "-")
-
-
-class _File(click.Path):
-    def split_envvar_value(self, rv: str) -> list[str]:
-        return _words(rv)
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise click.UsageError(f"'{text}' is not a list of words: {error}") from error
 
 
 def _path(text: str) -> Path:

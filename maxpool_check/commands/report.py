@@ -128,7 +128,7 @@ def _history(path: Path) -> Any:
     from lzma import LZMAError
 
     from maxpool_check.files import not_found, open_regular
-    from maxpool_check.reporting.site.collected import History
+    from maxpool_check.reporting.site.pages import History
     from maxpool_check.results.storage import decompressed
 
     try:

@@ -79,17 +79,17 @@ class Bisection(Generic[_T]):
                 return [Boundary(last, first)]
         self.linear = True
         for position in range(self.size):
-            self._result(position)
+            self._first([position])
         pairs = itertools.pairwise(self.tested.items())
         return [Boundary(last, first) for (last, before), (first, after) in pairs if before != after]
 
-    def _result(self, position: int) -> _T | None:
-        if position not in self.results:
-            self.results[position] = self.test(position)
-        return self.results[position]
-
     def _first(self, positions: Iterable[int]) -> int | None:
-        return next((position for position in positions if self._result(position) is not None), None)
+        for position in positions:
+            if position not in self.results:
+                self.results[position] = self.test(position)
+            if self.results[position] is not None:
+                return position
+        return None
 
     def _halved(self, low: int, high: int) -> Boundary:
         before = self.results[low]

@@ -71,8 +71,8 @@ class TransitionGroup:
 
     def add(self, transition: Transition) -> None:
         """Count a transition like the others."""
-        execution = transition.execution
-        if _size(transition) < _size(self.smallest):
+        execution, smallest = transition.execution, self.smallest.execution
+        if (execution.size, execution.case) < (smallest.size, smallest.case):
             self.smallest = transition
         self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
         self.kinds = tuple(tuple(sorted({*old, *new})) for old, new in zip(self.kinds, transition.kinds, strict=True))
@@ -84,10 +84,6 @@ class TransitionGroup:
     def cases(self) -> list[str]:
         """The cases, once each, the smallest first."""
         return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
-
-
-def _size(transition: Transition) -> tuple[int, str]:
-    return transition.execution.size, transition.execution.case
 
 
 class Decision(str, Enum):

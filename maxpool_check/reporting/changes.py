@@ -141,11 +141,8 @@ class ComparisonReport:
 
             properties = [
                 *(("old", comparison.old.name), ("new", comparison.new.name)),
-                *zip(
-                    ("old_cases_sha256", "new_cases_sha256"),
-                    (header.cases_sha256 for header in comparison.headers),
-                    strict=True,
-                ),
+                ("old_cases_sha256", comparison.headers[0].cases_sha256),
+                ("new_cases_sha256", comparison.headers[1].cases_sha256),
                 ("decision", comparison.decision.value if comparison.decision else self.exit_code.name),
                 ("reason", str(comparison)),
             ]

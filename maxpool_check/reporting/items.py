@@ -239,7 +239,8 @@ def _described(entry: KnownEntry) -> dict[str, Any]:
 
 
 def _of_target(report: "RunReport", target: TargetDescription) -> Iterator[Item]:
-    reasons = report.reasons(target.name)
+    known = [entry for entry in report.known if entry.target == target.name]
+    reasons = {entry.id: " ".join((entry.title or entry.reason).split()) for entry in known}
     for case in case_results(each for each in report.record.executions if each.target == target.name):
         yield _of_case(case, reasons)
     for entry in _outdated(report, target):

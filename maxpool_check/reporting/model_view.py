@@ -57,12 +57,12 @@ def document(report: ModelReport, form: Form) -> Document:
     ]
     names = ", ".join(model.model.path.name for model in report.models)
     content = [
-        Section("Nodes", [block for model in report.models for block in view._model(model)], "nodes"),
-        *view._repair(),
-        *view._wrong(),
-        *view._reach(),
-        *view._profile(),
-        *view._upgrade(),
+        Section("Nodes", [block for model in report.models for block in view.model(model)], "nodes"),
+        *view.repair(),
+        *view.wrong(),
+        *view.reach(),
+        *view.profile(),
+        *view.upgrade(),
     ]
     if view.form.is_page:
         compared = f"{report.run.tested}, of which {report.run.compared} were compared with a document bit by bit"
@@ -70,7 +70,7 @@ def document(report: ModelReport, form: Form) -> Document:
         again = blocks.Command(shlex.join(header.command), "The command line of this run")
         made_with = [Facts(list(environment(header))), *([again] if header.command else [])]
         content.append(Section("Environment, digests, command line", made_with, "environment", "Environment"))
-    return Document("MaxPool in a model", f"MaxPool in {names}", [*head, Facts(facts)], content, [*view._following()])
+    return Document("MaxPool in a model", f"MaxPool in {names}", [*head, Facts(facts)], content, [*view.following()])
 
 
 class _View:
@@ -85,7 +85,8 @@ class _View:
         """The nodes as the models call them, by the part of the ids of their cases; with their model if there are several."""
         self.heads = report.targets if report.upgrade is None else [report.upgrade.head]
 
-    def _model(self, model: ModelAnalysis) -> Iterator[Block]:
+    def model(self, model: ModelAnalysis) -> Iterator[Block]:
+        """The nodes of a model, with their results."""
         report, of = self.report, model.model
         documents = dict.fromkeys(each.maker.document.title for each in model.nodes if each.maker is not None)
         count = plural(sum(each.maker is not None for each in model.nodes), "MaxPool node")
@@ -125,7 +126,7 @@ class _View:
         headings = ["node", "MaxPool", "between", "input", *(["SONNX"] * report.checks_profile), *heads]
         yield Table(headings, rows, label=f"Nodes of {of.path.name}")
 
-    def _repair(self) -> Iterator[Block]:
+    def repair(self) -> Iterator[Block]:
         """What was done about the nodes that fail, and how that was proved."""
         made = self.report.repair
         if made is None:
@@ -149,7 +150,7 @@ class _View:
         content += [Bullets(list(made.problems))] if made.problems else []
         yield Section("Repair", content, "repair")
 
-    def _wrong(self) -> Iterator[Block]:
+    def wrong(self) -> Iterator[Block]:
         """What fails, then what special values alone show, then what the user accepts."""
         run, is_page = self.report.run, self.form.is_page
         # Of an upgrade, the changes say what the base does.
@@ -196,7 +197,7 @@ class _View:
         content = [*title, *block.blocks] if in_full else []
         return replace(block, title=Span(view.finding.name, code=True), about=about, blocks=content)
 
-    def _reach(self) -> Iterator[Block]:
+    def reach(self) -> Iterator[Block]:
         """The known defects that can reach a node, and that no execution showed."""
         nodes = _grouped(
             ((reach.defect.id, reach.needs or "any", target, reach.defect.title), self.names[name])
@@ -213,7 +214,7 @@ class _View:
             table = Table(headings, rows, label=title)
             yield Section(f"{title}, not seen with the values tested", [table], "reach", "Not seen", len(rows))
 
-    def _profile(self) -> Iterator[Block]:
+    def profile(self) -> Iterator[Block]:
         """The conditions of SONNX that nodes break, what would fix it, and what ONNX leaves open."""
         broken = _grouped(
             ((each.clause, each.message, f"fix: {each.fix}"), node.node.name)
@@ -229,7 +230,7 @@ class _View:
             items = [f"{_listed(names)}: {point}" for point, names in points.items()]
             yield Section("Open in ONNX's text", [Bullets(items)], "open-points")
 
-    def _upgrade(self) -> Iterator[Block]:
+    def upgrade(self) -> Iterator[Block]:
         """What has changed, and how the models' own outputs differ."""
         upgrade = self.report.upgrade
         if upgrade is None:
@@ -257,7 +258,7 @@ class _View:
             title = "What moves" if upgrade.comparison.move else "Base against head"
             yield Section(title, content, "outputs")
 
-    def _following(self) -> Iterator[str]:
+    def following(self) -> Iterator[str]:
         """What the user can do next."""
         found = [each for each in self.report.run.unexpected if each.target in self.heads]
         for finding in found[:1] if self.report.exit_code or self.report.wrong_on_both else ():

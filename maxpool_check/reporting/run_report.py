@@ -142,12 +142,6 @@ class RunReport:
         """The known defects that are stale or expired."""
         return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
 
-    def reasons(self, target: str) -> Mapping[str, str]:
-        """The title of each known defect on a target, or its mechanism if it has none, on one line."""
-        return {
-            entry.id: " ".join((entry.title or entry.reason).split()) for entry in self.known if entry.target == target
-        }
-
     @property
     def seconds(self) -> float:
         """How long the run took, in whole seconds; 0 if it took less or did not end, or if its times are none."""

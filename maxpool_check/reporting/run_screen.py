@@ -27,7 +27,10 @@ _NAME, _ADVICE = 18, 28  # Columns.
 
 def screen(report: RunReport) -> Document:
     """The report for a terminal: each block is a line, or a row of a table."""
-    head = [*_head(report), *_problems(report)]
+    errors = Counter(each.message for each in report.record.executions if each.verdict is Verdict.ERROR)
+    failed = [f"{plural(number, 'execution')} failed: {message}" for message, number in errors.items()]
+    wrong = some([*problems(report), *failed], _MOST_PROBLEMS)
+    head = [*_head(report), *(Paragraph(line, "problem") for line in wrong)]
     verdict, following = closing(report)
     room = _LINES - len(head) - len(following) - 3
     # As many findings are drawn as there is room for.
@@ -78,13 +81,6 @@ def problems(report: RunReport) -> list[str]:
     return lines + [
         f"{each.status.value.upper()}  {each.id} on {each.target}: {each.message}" for each in report.outdated
     ]
-
-
-def _problems(report: RunReport) -> Iterator[Block]:
-    """The first of these lines, and of what failed in a way that says nothing about the target."""
-    errors = Counter(each.message for each in report.record.executions if each.verdict is Verdict.ERROR)
-    failed = [f"{plural(number, 'execution')} failed: {message}" for message, number in errors.items()]
-    yield from (Paragraph(line, "problem") for line in some([*problems(report), *failed], _MOST_PROBLEMS))
 
 
 def _new(report: RunReport, drawn: int) -> Iterator[Block]:

@@ -10,8 +10,7 @@ from typing import TextIO
 
 from maxpool_check.reporting.matrix import cell, worst
 from maxpool_check.reporting.run_view import document
-from maxpool_check.reporting.site.collected import Collected, History
-from maxpool_check.reporting.site.pages import SCHEMA, Page, address, below, data, pages, part
+from maxpool_check.reporting.site.pages import SCHEMA, Collected, History, Page, address, below, data, pages, part
 from maxpool_check.reporting.writers import Form, html
 from maxpool_check.results.record import Record
 
