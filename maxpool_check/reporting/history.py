@@ -149,12 +149,6 @@ class HistoryReport:
         entry = self.defects.get(cause)
         return f"{entry.severity}: {entry.title}" if entry is not None and entry.title else ""
 
-    def since(self, cause: str, release: Release) -> str:
-        """The oldest release from which on all, up to one that shows a defect or kinds, show them."""
-        executed = self.executed
-        older = executed[: executed.index(release) + 1]
-        return [each.version for each in itertools.takewhile(lambda each: cause in each.occurrences, older[::-1])][-1]
-
     @property
     def result(self) -> blocks.Verdict:
         """Whether it is complete, and what the newest release shows."""
@@ -230,7 +224,8 @@ def _item(report: HistoryReport, release: Release, cause: str) -> Item:
     position, smallest = report.executed.index(release), occurrence.smallest
     before = report.executed[position - 1] if position else None
     is_new = before is not None and cause not in before.occurrences
-    since = report.since(cause, release)
+    showing = itertools.takewhile(lambda each: cause in each.occurrences, report.executed[position::-1])
+    since = [each.version for each in showing][-1]
     how_long = f"and by none of {before.version}" if is_new and before else f"since {since}"
     message = f"shown by {plural(len(occurrence.sizes), 'case')}"
     message += f", {how_long}" if before is not None else "; no older release was executed"

@@ -178,7 +178,7 @@ class ModelReport:
 
     def checks(self) -> Checks:
         """The report for CI systems."""
-        from maxpool_check.reporting.model_ci import checks
+        from maxpool_check.reporting.model_json import checks
 
         return checks(self)
 
