@@ -100,7 +100,7 @@ class CaseFiles:
 
 
 def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], DefectVersions, list[str]]:
-    """The defects of a corpus, the versions that show them, and the ids of all; ``word``: of the files alone with this id.
+    """The defects of a corpus, the versions that show them, and the ids of all; ``word``: of files with this id alone.
 
     Without a path, these are the corpus here and the one that comes with the tool. Raises :class:`Mistakes`.
     """

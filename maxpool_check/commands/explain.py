@@ -63,14 +63,20 @@ def command(
     cell = _cell(at, case) if at is not None else None
     named = options.claiming(targets, claims)
     runs = _executed(case, named, variants)
-    if as_json:
-        from maxpool_check.explaining import cases
+    from maxpool_check.explaining import cases
 
+    if as_json:
         options.echo(inert.dumps(cases.data(case, [run for run, _ in runs]), indent=1))
     else:
+        from maxpool_check.reporting.blocks import Paragraph, Span
         from maxpool_check.reporting.reruns import place_of
 
-        options.show(_drawn(case, runs, cell, everything=verbose > 0))
+        shown = [*cases.heading(case)]
+        for run, about in runs:
+            shown += [Paragraph([Span(run.target, strong=True), f": {about}"]), *cases.results(run)]
+        if cell is not None or not runs:
+            shown += cases.reference(case, cell, everything=verbose > 0)
+        options.show(shown)
         for (run, _), target in zip(runs, named, strict=True):
             if run.diverging and target.outputs is None:
                 words = ["repro", place_of(case.id, str(case.origin.path)), "-t", run.target]
@@ -138,21 +144,6 @@ def _executed(
         with options.raising(incomplete=CannotStart), session_of(Target(target, options.setting("timeout"))) as session:
             runs.append((run_case(session, case, variants), session.profile.description.about))
     return runs
-
-
-def _drawn(
-    case: "Case", runs: "Sequence[tuple[CaseRun, str]]", at: tuple[int, ...] | None, *, everything: bool
-) -> "Iterable[Block]":
-    """The case, its results on targets, and without them, or where a cell is named, those of the reference."""
-    from maxpool_check.explaining import cases
-    from maxpool_check.reporting.blocks import Paragraph, Span
-
-    yield from cases.heading(case)
-    for run, about in runs:
-        yield Paragraph([Span(run.target, strong=True), f": {about}"])
-        yield from cases.results(run)
-    if at is not None or not runs:
-        yield from cases.reference(case, at, everything=everything)
 
 
 def _cell(text: str, case: "Case") -> tuple[int, ...]:

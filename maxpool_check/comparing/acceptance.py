@@ -141,16 +141,8 @@ def _entry(document: Document, number: int) -> AcceptedChange:
         message = f"not a date: {error}" if key == "expires" else str(error)
         raise CorpusError([document.problem(("accepted", number, key), message)]) from error
     kinds, variants = (frozenset(fields[name]) if name in fields else None for name in ("kinds", "variants"))
-    return AcceptedChange(
-        Change(fields["change"]),
-        when,
-        tuple(fields["cases"]),
-        kinds,
-        variants,
-        fields["author"],
-        fields["reason"],
-        expires,
-    )
+    change, cases, author, reason = Change(fields["change"]), tuple(fields["cases"]), fields["author"], fields["reason"]
+    return AcceptedChange(change, when, cases, kinds, variants, author, reason, expires)
 
 
 def _fields(entry: AcceptedChange) -> dict[str, Any]:

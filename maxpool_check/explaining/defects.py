@@ -38,7 +38,7 @@ def listed(defects: Sequence[Defect], versions: DefectVersions) -> Iterator[Bloc
 
 
 def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
-    """One defect: what to do, what is known of it in a few words each, what happens and why, where it shows, and how to see it."""
+    """One defect: what to do, what is known of it in a few words, what happens and why, and how to see it."""
     if fixed := versions.fixed_in(defect):
         yield Paragraph(Span(repaired(defect, fixed), strong=True))
     yield Heading(2, f"{defect.id}: {defect.title}")

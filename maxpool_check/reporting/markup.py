@@ -65,11 +65,6 @@ def code(text: str) -> str:
     return f"{ticks}{blank}{shown}{blank}{ticks}"
 
 
-def codes(names: Iterable[str]) -> str:
-    """Names as code, with commas between them."""
-    return ", ".join(map(code, names))
-
-
 def _longest(text: str) -> int:
     """The length of the longest run of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)

@@ -1,4 +1,4 @@
-"""The tests of a user's models for programs: as one JSON document, and for CI systems a test for each node, and perhaps an alert.
+"""The tests of a user's models as one JSON document, and for CI systems: a test for each node, and perhaps an alert.
 
 Of an upgrade, what counts for CI systems is the change of a node and not its state on either target.
 """

@@ -1,7 +1,7 @@
 """What a run was made with, which must be the same for it to be repeated; and how its targets interpret open points."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxpool_check.judging.cells import MIXED
@@ -26,11 +26,7 @@ def environment(header: RunHeader, targets: Sequence[TargetDescription] | None =
         yield "corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256}"
     yield "cases", f"SHA-256 {header.cases_sha256}"
     yield "known defects", f"SHA-256 {header.known_sha256}" if header.known_sha256 else "none used"
-    yield from made_with(header, targets)
-
-
-def made_with(header: RunHeader, targets: Iterable[TargetDescription]) -> Iterator[tuple[str, str]]:
-    """The name of each fact, and the fact; none for records of older versions."""
+    # Records of older versions have none of these.
     if (files := header.tool_files) is not None:
         revision = f"; git revision {files.revision}{', modified' if files.modified else ''}" if files.revision else ""
         yield "files of maxpool-check", f"SHA-256 {files.sha256}{revision}"

@@ -349,7 +349,7 @@ def _environment() -> "Environment":
     environment.filters |= {
         "cell": cell,
         "code": lambda text: Markup(markup.code(text)),
-        "codes": lambda names: Markup(markup.codes(names)),
+        "codes": lambda names: Markup(", ".join(map(markup.code, names))),
     }
     environment.globals |= {
         "fenced": lambda lines, language: Markup(markup.fenced(lines, language)),
