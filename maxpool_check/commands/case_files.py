@@ -118,9 +118,8 @@ def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], Defect
 
 def _lock(path: Path) -> CorpusLock:
     try:
-        return read_lock(path)
-    except BadLock as error:
-        raise click.UsageError(str(error)) from error
+        with options.raising(BadLock):
+            return read_lock(path)
     except OSError as error:
         reason = f"cannot read the lock {path}: {error.strerror}"
         raise click.UsageError(f"{reason}; 'maxpool-check cases lock -o {path}' writes a lock") from error

@@ -81,7 +81,7 @@ _Errors = type[Exception] | tuple[type[Exception], ...]
 
 @contextlib.contextmanager
 def raising(usage: _Errors = (), incomplete: _Errors = (), about: str = "") -> Iterator[None]:
-    """Turn errors of these types into ``click.UsageError``, whose message begins with ``about``, or :class:`Incomplete`."""
+    """Turn errors of these types into ``click.UsageError``, with ``about`` before its message, or :class:`Incomplete`."""
     try:
         yield
     except incomplete as error:

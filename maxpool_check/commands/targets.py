@@ -19,14 +19,13 @@ EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 
 _FILES = {"c": "maxpool.c", "python": "maxpool.py"}
 
-_WORDS = Path(__file__).parents[1] / "targets/descriptions.yaml"
-"""What targets take and return, in words."""
-
 
 def _words() -> "Mapping[str, Any]":
+    """What targets take and return, in words."""
     import yaml
 
-    words: Mapping[str, Any] = yaml.safe_load(_WORDS.read_text(encoding="utf-8"))
+    file = Path(__file__).parents[1] / "targets/descriptions.yaml"
+    words: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return words
 
 

@@ -212,7 +212,9 @@ def of_run(report: "RunReport") -> Checks:
             for each in report.record.executions
             if each.target == target.name and each.verdict == Verdict.ERROR
         ]
-        outdated = [f"{each.id} is {each.status}: {each.message}" for each in _outdated(report, target)]
+        outdated = [
+            f"{each.id} is {each.status}: {each.message}" for each in report.outdated if each.target == target.name
+        ]
         known = {entry.id: _described(entry) for entry in report.known if entry.target == target.name}
         rules = {
             kind.value: {"shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
@@ -220,10 +222,6 @@ def of_run(report: "RunReport") -> Checks:
         }
         logs.append(Log(target.name, header.tool, items, rules | known, [*report.problems, *errors], outdated))
     return Checks(suites, logs, report.problems, report.seconds)
-
-
-def _outdated(report: "RunReport", target: TargetDescription) -> list[KnownEntry]:
-    return [entry for entry in report.outdated if entry.target == target.name]
 
 
 def _described(entry: KnownEntry) -> dict[str, Any]:
@@ -243,7 +241,7 @@ def _of_target(report: "RunReport", target: TargetDescription) -> Iterator[Item]
     reasons = {entry.id: " ".join((entry.title or entry.reason).split()) for entry in known}
     for case in case_results(each for each in report.record.executions if each.target == target.name):
         yield _of_case(case, reasons)
-    for entry in _outdated(report, target):
+    for entry in (each for each in report.outdated if each.target == target.name):
         yield Item("known-divergences", entry.id, state="failure", kind=entry.status.value, message=entry.message)
 
 

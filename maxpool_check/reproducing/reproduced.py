@@ -7,7 +7,7 @@ import numpy as np
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout, from_whole_tensor
-from maxpool_check.results.outcomes import Crashed, Returned, TimedOut
+from maxpool_check.results.outcomes import Crashed, Outcome, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
@@ -39,14 +39,8 @@ class Reproduced:
         """What judges the outputs, or the refusal."""
         self.is_graph = not case_run.case.context.is_alone
         """Whether there are nodes besides MaxPool."""
-        self.outcome = case_run.results[variant].outcome
-        """What came back."""
-        self.kinds = case_run.judgements[variant].kinds
-        """The kinds of divergence that it shows."""
         self.refusable = self.oracle.pooling.refusable if isinstance(self.oracle, Oracle) else None
         """The clause by which a refusal is right as well, if there is one."""
-        self.ends = {Crashed: "crash", TimedOut: "hang"}.get(type(self.outcome), "")
-        """How the target's process ends that returns nothing: ``crash`` or ``hang``; empty otherwise."""
 
     @property
     def request(self) -> Request:
@@ -59,6 +53,21 @@ class Reproduced:
         request = self.case_run.results[variant].request
         assert request is not None, "a variant that diverges, and what it is compared with, were executed"
         return request
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came back."""
+        return self.case_run.results[self.variant].outcome
+
+    @property
+    def kinds(self) -> tuple[DivergenceKind, ...]:
+        """The kinds of divergence that it shows."""
+        return self.case_run.judgements[self.variant].kinds
+
+    @property
+    def ends(self) -> str:
+        """How the target's process ends that returns nothing: ``crash`` or ``hang``; empty otherwise."""
+        return {Crashed: "crash", TimedOut: "hang"}.get(type(self.outcome), "")
 
     @property
     def fault(self) -> Fault:
