@@ -1,6 +1,7 @@
 """ONNX models: of a MaxPool alone, with an activation behind it, and of one in a graph of several nodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,10 @@ def maxpool_model(
         behind = graph.node.add(op_type=activation.function.value, input=inputs, output=["Y"])
         if activation.function is Function.LEAKY_RELU:
             add_attributes(behind, {"alpha": float(activation.values[0])})
-    _value("X", dtype, shape, graph.input.add())
+    graph.input.append(_value("X", dtype, shape))
     # The sizes of the outputs are symbolic: the runtime infers them.
-    symbols, dtypes = [f"D{axis}" for axis in range(len(shape))], {"Y": dtype, "Indices": "int64"}
-    for name in outputs:
-        _value(name, dtypes[name], symbols, graph.output.add())
+    symbols, dtypes = tuple(f"D{axis}" for axis in range(len(shape))), {"Y": dtype, "Indices": "int64"}
+    graph.output.extend(_value(name, dtypes[name], symbols) for name in outputs)
     return bytes(model.SerializeToString())
 
 
@@ -214,15 +214,14 @@ class _ModelBuilder:
 
 def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoProto:
     """A tensor whose sizes have names."""
-    return _value(name, dtype, [f"{sizes or name}_{axis}" for axis in range(rank)])
+    return _value(name, dtype, tuple(f"{sizes or name}_{axis}" for axis in range(rank)))
 
 
-def _value(
-    name: str, dtype: str, shape: Sequence[int | str], value: ValueInfoProto | None = None
-) -> ValueInfoProto:  # fmt: skip
-    """A tensor, which is written into ``value`` if there is one."""
-    value = ValueInfoProto() if value is None else value
-    value.name, tensor = name, value.type.tensor_type
+@lru_cache(256)  # most models have the same
+def _value(name: str, dtype: str, shape: tuple[int | str, ...]) -> ValueInfoProto:
+    """A tensor; whoever changes it copies it."""
+    value = ValueInfoProto(name=name)
+    tensor = value.type.tensor_type
     tensor.elem_type = TensorProto.BOOL if dtype == "bool" else helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
     # A shape of no axes is one, too.
     tensor.shape.SetInParent()

@@ -261,9 +261,11 @@ def _zero_sign(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     """Whether NaN that conforms has the bits of a NaN of its window. No document says so: payload and sign are not judged."""
     nan = Y != Y
+    if not nan.any():
+        return ()
     own = bits(oracle.core[oracle.core != oracle.core])
     # A runtime that makes every NaN the usual one shows it only if X has another.
-    if not nan.any() or (own == bits(np.array([np.nan], Y.dtype))).all():
+    if (own == bits(np.array([np.nan], Y.dtype))).all():
         return ()
     nan &= oracle.acceptable(Y) & ~oracle.pooled.empty
     X_bits, Y_bits = bits(oracle.core), bits(Y)

@@ -160,11 +160,11 @@ def _results(session: TargetSession, started: StartedCase) -> dict[Variant, Vari
     looked = [(None, 0.0) if look is None else session.timed_outcome(next(numbers)) for look in looks]
     results = {}
     for (each, timed), (second, seconds) in zip(executed, looked, strict=True):
+        seconds += sum(had for _, had in timed)
         try:
-            made = each.result([outcome for outcome, _ in timed], session.profile, second)
+            results[each.variant] = each.result([outcome for outcome, _ in timed], session.profile, second, seconds)
         except Exception as error:
-            made = VariantResult(Failed.internal(error))
-        results[each.variant] = replace(made, seconds=seconds + sum(had for _, had in timed))
+            results[each.variant] = VariantResult(Failed.internal(error), seconds=seconds)
     return results
 
 

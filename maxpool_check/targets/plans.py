@@ -47,16 +47,12 @@ class SecondLook:
 
 @dataclass(frozen=True, eq=False)
 class PlannedRequest:
-    """A request, and the translation that its outputs must be converted back from.
-
-    ``permitted`` are those of the request, as the case has them.
-    """
+    """A request, and the translation that its outputs must be converted back from."""
 
     request: Request
     translation: Translation
     opset: int | None = None
     second_look: SecondLook | None = None
-    permitted: tuple[Mapping[str, np.ndarray], ...] = ()
 
     def with_request(self, **changes: Any) -> "PlannedRequest":
         """The same, with other fields of the request and of that of its second look."""
@@ -87,7 +83,7 @@ class PlannedRequest:
         if self.opset is not None and is_said and outcome.provider != described.provider:
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}")
         if outcome.permitted is not None:
-            return replace(outcome, outputs=self.permitted[outcome.permitted])
+            return outcome
         outputs = {name: self.translation.output(name, value) for name, value in outcome.outputs.items()}
         return replace(outcome, outputs=outputs)
 
@@ -133,9 +129,9 @@ class VariantPlan:
         return look if look is not None and isinstance(outcome, look.after) else None
 
     def result(
-        self, outcomes: Sequence[Outcome], target: TargetProfile, second: Outcome | None = None
+        self, outcomes: Sequence[Outcome], target: TargetProfile, second: Outcome | None = None, seconds: float = 0.0
     ) -> VariantResult:
-        """The result from the outcomes of the requests, and of the second look if there was one."""
+        """The result from the outcomes of the requests, and of the second look if there was one; all took so many seconds."""
         if self.not_executed is not None:
             return VariantResult(self.not_executed)
         part, outcome = self._decisive(outcomes)
@@ -143,13 +139,14 @@ class VariantPlan:
         if look is not None and isinstance(second, look.rules_out):
             refusal = second if isinstance(second, RefusedByTarget) else outcome
             assert isinstance(refusal, RefusedByTarget)
-            return VariantResult(NotExecuted(f"{look.reason}: {refusal.status}: {refusal.message}"))
+            return VariantResult(NotExecuted(f"{look.reason}: {refusal.status}: {refusal.message}"), seconds=seconds)
         own = [part.converted(each, target) for part, each in zip(self.parts, outcomes, strict=True)]
         part, outcome = self._decisive(own)
-        if isinstance(outcome, Returned):
+        variation = self.variant.variation
+        if isinstance(outcome, Returned) and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
             outputs = [each.outputs for each in own if isinstance(each, Returned)]
-            outcome = replace(outcome, outputs=_whole(self.case, self.variant.variation, outputs))
-        return VariantResult(outcome, part.opset, part.translation.steps, part.request)
+            outcome = replace(outcome, outputs=_whole(self.case, variation, outputs))
+        return VariantResult(outcome, part.opset, part.translation.steps, part.request, seconds)
 
     def _decisive(self, outcomes: Sequence[Outcome]) -> tuple[PlannedRequest, Outcome]:
         """The first request without outputs and its outcome; the last request if all have outputs."""
@@ -181,12 +178,8 @@ def parts_of(case: Case, variation: Variation | None) -> list[Case]:
     return [replace(case, X=Recipe.of(np.ascontiguousarray(tensor))) for tensor in tensors]
 
 
-def _whole(
-    case: Case, variation: Variation | None, outputs: Sequence[Mapping[str, np.ndarray]]
-) -> Mapping[str, np.ndarray]:
+def _whole(case: Case, variation: Variation, outputs: Sequence[Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
     """The outputs of the parts of a case as outputs of the case: Indices number the cells of its X again."""
-    if variation not in (BATCH_SPLIT, CHANNELS_PERMUTED):
-        return outputs[0]
     names = [name for name in outputs[0] if all(name in part for part in outputs)]
     return {name: _joined(case, variation, name, [part[name] for part in outputs]) for name in names}
 

@@ -24,7 +24,7 @@ from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecut
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications import documents
 from maxpool_check.targets.languages import LANGUAGES
-from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode, described_tensor, digest, encode
+from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode, described_tensor, encode
 
 MOST_BYTES = 2**30
 """The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
@@ -65,8 +65,8 @@ class Request:
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
     told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model;
-    ``feeds_input``: X is an input of it, not an initializer. ``permitted`` are outputs as the runtime may return them, by which the
-    worker compares its own.
+    ``feeds_input``: X is an input of it, not an initializer. ``permitted`` are the outputs that conform, as the case has them;
+    ``digests`` are theirs as the runtime would return them, by which the worker compares its own.
     """
 
     X: np.ndarray
@@ -80,6 +80,7 @@ class Request:
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
     permitted: tuple[Mapping[str, np.ndarray], ...] = ()
+    digests: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -117,8 +118,8 @@ class Request:
             message["spec"] = self.spec
         if self.fresh:
             message["fresh"] = True
-        if self.permitted:
-            message["permitted"] = [digest(dict(outputs)) for outputs in self.permitted]
+        if self.digests:
+            message["permitted"] = self.digests
         return message
 
 

@@ -39,6 +39,7 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile, smallest_request
 from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
+from maxpool_check.targets.worker.messages import digest
 
 _NHWC_TITLE = "com.microsoft.NhwcMaxPool"
 _NHWC_ATTRIBUTES = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides")
@@ -94,13 +95,14 @@ def has_nhwc_maxpool(target: TargetDescription) -> bool:
 
 
 def _with_permitted(planned: PlannedRequest, oracle: GraphOracle) -> PlannedRequest:
-    """The request with the outputs that the document permits, as the target would return them, if it has them so."""
+    """The request with the outputs that the document permits, if the target has them so."""
     names, translation = planned.request.outputs, planned.translation
     if "Indices" in names and translation.converts_indices:
         return planned
     permitted = tuple({name: each[name] for name in names} for each in oracle.permitted)
-    returned = tuple({name: translation.returned(tensor) for name, tensor in each.items()} for each in permitted)
-    return replace(planned, request=replace(planned.request, permitted=returned), permitted=permitted)
+    returned = ({name: translation.returned(tensor) for name, tensor in each.items()} for each in permitted)
+    request = replace(planned.request, permitted=permitted, digests=tuple(map(digest, returned)))
+    return replace(planned, request=request)
 
 
 def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
@@ -135,21 +137,20 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):
         raise NotExpressible(excluded)
-    request = Request(graph.input(case.X.tensor()), variant.outputs, b"", graph.attributes)
     if described.newest_opset is not None:
-        return _as_model(case, variant, graph, request, described.newest_opset)
+        return _as_model(case, variant, graph, described.newest_opset)
     require(variant.variation != OLDEST_OPSET, "it is not executed with ONNX models")
     require(graph.activation is None, "it executes MaxPool alone, without an activation")
-    refused = isinstance(case.resolved, Refused)
+    refused, attributes = isinstance(case.resolved, Refused), graph.attributes
     if described.speaks == "attributes":
-        attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
+        attributes = all_attributes(VERSIONS[-1].attributes, attributes, max(len(graph.shape) - 2, 0))
         if refused and isinstance(replace(case, attributes=attributes).resolved, Pooling):
             raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
-        request = replace(request, attributes=attributes)
-    return PlannedRequest(replace(request, excluded=refused and target.name.is_released), graph)
+    X, is_dangerous = graph.input(case.X.tensor()), refused and target.name.is_released
+    return PlannedRequest(Request(X, variant.outputs, b"", attributes, excluded=is_dangerous), graph)
 
 
-def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
+def _as_model(case: Case, variant: Variant, graph: Translation, newest: int) -> PlannedRequest:
     """A case of MaxPool alone as an ONNX model, with its activation as a node."""
     dtype = name_of(case.X.dtype)
     opset = opset_for(graph, dtype, case.policies, newest, indices=variant.has_indices)
@@ -162,7 +163,8 @@ def _as_model(case: Case, variant: Variant, graph: Translation, request: Request
         if graph.activation is not None and opset < ACTIVATIONS_SINCE[graph.activation.function]:
             name = graph.activation.function.value
             raise NotExpressible(f"operator set {opset} has its MaxPool, and another {name}")
-    request = replace(request, model=maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs))
+    model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs)
+    request = Request(graph.input(case.X.tensor()), variant.outputs, model, graph.attributes)
     if graph.activation is None:
         return PlannedRequest(request, graph, opset)
     look = SecondLook(

@@ -77,9 +77,9 @@ class StartingTarget:
                     session.close()
                     raise
                 self._session.set_result(session)
-                self._description.set_result(
-                    inspection.added_to(description) if inspection is not None else description
-                )
+                if inspection is not None:
+                    description = inspection.added_to(description)
+            self._description.set_result(description)
         except BaseException as error:
             for future in (self._session, self._description):
                 if not future.done():
