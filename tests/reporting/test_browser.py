@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from maxpool_check.commands import report
 from maxpool_check.evidence.bundling.archive import unpacked
@@ -166,7 +166,7 @@ def test_words_hold_together_and_links_keep_the_search(pages, visit):
     # A link to a search replaces it.
     link = again.locator("table.cards a[href^='#search=onnx-']").first
     link.click()
-    assert again.get_by_role("searchbox", name="Search").input_value() == link.text_content()
+    expect(again.get_by_role("searchbox", name="Search")).to_have_value(link.text_content())
 
 
 def test_text_is_searched_and_what_is_found_is_said_in_print_too(pages, visit):
