@@ -64,6 +64,9 @@ print(json.dumps([os.waitstatus_to_exitcode(status), seconds, cpu, usage.ru_maxr
 """
 """Measures a command. Its own memory counts, too, and is small: a process begins as a copy of the one that starts it."""
 
+VARIABLES = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+"""Those of a user: Python keeps what it compiles, and none is of dask, which sets how memory is freed."""
+
 CASE = """\
   - id: case-{number}
     title: A small case to measure with
@@ -111,11 +114,8 @@ def calls(function, count):
 
 def process(*words):
     """What a command takes, from its start to its end. With 1, the tool says what it has found."""
-    # Python compiles what it imports, as for a user.
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     launched = [sys.executable, "-c", LAUNCH, *map(str, words)]
-    done = subprocess.run(launched, stdout=subprocess.PIPE, cwd=ROOT, env=variables, check=True)
-    code, *used = json.loads(done.stdout)
+    code, *used = json.loads(subprocess.check_output(launched, cwd=ROOT, env=VARIABLES))
     if code not in (0, 1):
         raise RuntimeError(f"{' '.join(map(str, words))} ended with {code}")
     return Used(*used)
