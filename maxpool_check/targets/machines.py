@@ -114,7 +114,9 @@ def interpreter(machine: Machine, python: str) -> list[str]:
 
 
 def _emulated(machine: Machine, root: Path | None) -> list[str]:
-    return [emulator(machine), "-cpu", machine.cpu or "max", *(["-L", str(root)] if root is not None else [])]
+    # The variable may name kernels for this processor, which the emulated one cannot execute.
+    words = [emulator(machine), "-U", "OPENBLAS_CORETYPE", "-cpu", machine.cpu or "max"]
+    return [*words, *(["-L", str(root)] if root is not None else [])]
 
 
 def write_environment(folder: Path, machine: Machine, *, offline: bool = False) -> None:
