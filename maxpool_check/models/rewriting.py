@@ -82,8 +82,8 @@ def rewritten(
 ) -> ModelProto:
     """A copy of a model with rewrites of its MaxPool nodes, in the main graph and in those inside of nodes.
 
-    ``document`` says what the nodes mean, with its own ``policies`` or others; None: ONNX does. Every other node stays as it is. Raises :class:`CannotRewrite` where a
-    rewrite does not apply to its node.
+    ``document`` says what the nodes mean, with its own ``policies`` or others; None: ONNX does. Every other node stays as
+    it is. Raises :class:`CannotRewrite` where a rewrite does not apply to its node.
     """
     copy = ModelProto()
     copy.CopyFrom(model)

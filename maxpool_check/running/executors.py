@@ -216,9 +216,9 @@ class LocalExecutor:
         return [str(error) for error in errors]
 
     def begin(self, case: Case) -> None:
-        """Execute a case of the run while others are still read; :meth:`results` gives what came of it.
+        """Execute a case while others are still read. All cases of the run come in order; :meth:`results` gives their results.
 
-        It waits for nothing but what a case itself makes wait.
+        It does not wait for a target, except for a second look at a case whose outcomes have arrived.
         """
         if len(self._held) == MOST_HELD or self._held_bytes > MOST_BYTES_IN_ALL:
             return

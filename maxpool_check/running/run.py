@@ -31,9 +31,9 @@ def run(
 ) -> None:
     """Run the plan and pass each line of its record to ``write``.
 
-    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan, and is closed by who did that. A target that cannot be
-    started is an error in the footer. An interruption ends every worker and leaves no footer. Raises :class:`PoolLost`
-    before the first line if there are no processes to run in.
+    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan, and its workers are ended here;
+    who started it closes it. A target that cannot be started is an error in the footer. An interruption ends every worker and
+    leaves no footer. Raises :class:`PoolLost` before the first line if there are no processes to run in.
     """
     # Without cases no target is started.
     targets = tuple(plan.targets) if plan.cases else ()

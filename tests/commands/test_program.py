@@ -85,6 +85,14 @@ def test_help_and_completion_do_not_wait_for_numpy_or_a_runtime(arguments, varia
     assert last_line(f"{{*{NOT_NEEDED}}} & {{*sys.modules}}", arguments, **variables) == "set()"
 
 
+@pytest.mark.parametrize(
+    ("words", "code"), [("docs schema-case", 0), ("rnu", 2), ("run cases/sonnx -t python:x.py:f", 3)]
+)
+def test_a_process_ends_with_the_exit_code_and_all_of_its_output(process, cli, words, code):
+    done, inside = process(*words.split()), cli(*words.split())
+    assert (done.code, done.out, done.err) == (code, inside.out, inside.err)
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="on one core there is one thread anyway")
 def test_numpy_starts_no_threads_unless_it_is_told_to(monkeypatch):

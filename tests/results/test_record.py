@@ -133,6 +133,9 @@ def test_what_is_recorded_can_be_read_while_it_is_written(tmp_path, path, name):
     with Recorder(tmp_path / name if name else None) as recorder:
         assert recorder.record is None
         recorder.write(stored.header)
+        for output in stored.outputs.values():
+            recorder.write(output)
+        assert recorder.record.outputs == stored.outputs != {}
         for number, execution in enumerate(executions, 1):
             recorder.write(execution)
             assert list(recorder.record.executions) == executions[:number]
