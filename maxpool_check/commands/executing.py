@@ -120,7 +120,10 @@ def read_valid(files: CaseFiles, begin: Callable[[Case], None] | None = None) ->
         if begin is not None and not problems:
             begin(case)
 
-    corpus = files.read(seen=check)
+    try:
+        corpus = files.read(seen=check)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt("before all cases were read; nothing was recorded") from error
     if problems:
         raise Mistakes(problems)
     return corpus

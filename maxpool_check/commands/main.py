@@ -227,7 +227,9 @@ def _failed(words: list[str], error: BaseException) -> int:
         shown, message, code = buffer.getvalue().rstrip("\n"), error.format_message(), error.exit_code
     elif isinstance(error, (click.Abort, KeyboardInterrupt)):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        shown, message, code = "interrupted", "interrupted", 130
+        # click raises Abort for an interruption, which may say what became of it.
+        shown = message = f"interrupted {error.__cause__ or error}".rstrip()
+        code = 130
     elif isinstance(error, MemoryError):
         shown = f"error: not enough memory: {message}"
     elif isinstance(error, OSError):

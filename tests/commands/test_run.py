@@ -101,6 +101,21 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(cli, begun, small
     cli("report", path).check(3, "INCOMPLETE")
 
 
+def test_ctrl_c_before_all_cases_are_read_leaves_what_was_there(begun, tmp_path):
+    path = tmp_path / "record.jsonl"
+    path.write_text("what was there")
+    process = begun("run", ROOT / "cases", "-o", path)
+    assert eventually(lambda: children(process.pid))
+    # It imports the rest first, and reads for twice as long.
+    time.sleep(2)
+    workers = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=300)
+    assert (process.returncode, path.read_text()) == (130, "what was there")
+    assert "interrupted before all cases were read; nothing was recorded" in err
+    assert all_end(workers)
+
+
 def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp_path, kernel_target):
     path, target = tmp_path / "record.jsonl", kernel_target("slow_to_start")
     path.write_text("what was there")
