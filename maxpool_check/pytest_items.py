@@ -20,7 +20,7 @@ from maxpool_check.commands.options import SECONDS
 from maxpool_check.commands.run import command
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import SUFFIXES, collect, defect_files, is_defect_file, shipped_root
-from maxpool_check.corpus.conditions import resolved
+from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import CorpusError
@@ -126,10 +126,8 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each case on each target."""
         try:
-            corpus = collect([self.path])
+            corpus = collect([self.path], check=contradictions)
             known = read_all_defects(corpus.known_files)
-            if problems := [problem for case in corpus.cases for problem in contradictions(case)]:
-                raise CorpusError(problems)
         except CorpusError as error:
             raise self.CollectError("\n".join(map(inert.line, error.problems))) from error
         for target in self.settings.targets:
@@ -152,7 +150,8 @@ class CaseItem(Item):
         """Run the case, judge the results, and compare them with the known defects."""
         session = self.settings.session(self.target)
         target = session.profile.description
-        entries = [each for each in resolved(self.known, [self.case]) if each.covers(target)]
+        known = with_cases(self.known, [self.case])
+        entries = [each for defect in known for each in defect.expected if each.covers(target)]
         ledger = Ledger(entries, date.today(), target.version, target.architecture)
         judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
         texts = []
@@ -162,9 +161,7 @@ class CaseItem(Item):
             texts.append("\n".join(map(inert.line, [heading, *ExecutionView(each).lines()])))
         if texts:
             raise Wrong("\n\n".join(texts))
-        audit = ledger.audit(
-            lambda entry: {each: each == self.case.id and not entry.by_conditions for each in entry.cases}
-        )
+        audit = ledger.audit(lambda _, pattern: pattern == self.case.id)
         for name, (status, reason) in audit.items():
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED):
                 texts.append(inert.line(f"[XPASS(strict)] known defect {name} no longer occurs: {reason}"))

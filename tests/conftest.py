@@ -129,7 +129,7 @@ _READ, _CASES_OF = functools.cache(document.read), case_file.cases_of
 
 @functools.cache
 def _shipped_cases(path, root, most_cells):
-    return _CASES_OF(_READ(path), path, root, most_cells)
+    return [*_CASES_OF(_READ(path), path, root, most_cells)]
 
 
 @contextlib.contextmanager
@@ -140,11 +140,11 @@ def cases_read_once():
     def read_shipped(path):
         return _READ(path.absolute()) if CASES in path.absolute().parents else read(path)
 
-    def cases_of(document, path, root, most_cells, seen=lambda case: case):
+    def cases_of(document, path, root, most_cells):
         if CASES not in path.absolute().parents:
-            return _CASES_OF(document, path, root, most_cells, seen)
+            return _CASES_OF(document, path, root, most_cells)
         found = _shipped_cases(path.absolute(), root.absolute(), most_cells)
-        return [seen(replace(case, origin=replace(case.origin, path=str(path)))) for case in found]
+        return [replace(case, origin=replace(case.origin, path=str(path))) for case in found]
 
     with mock.patch.object(document, "read", read_shipped), mock.patch.object(case_file, "cases_of", cases_of):
         yield
@@ -200,10 +200,11 @@ def process():
     return run
 
 
-def run_record(folder, *targets, executor=None, sink=lambda line: None, specs=(), **options):
-    """The record, in memory, of the cases of a folder on targets; kernels claim the documents ``specs`` too."""
-    corpus, lines = collect([folder]), []
-    plan = RunPlan(corpus, corpus.cases, [parse(target).claiming(specs) for target in targets], **options)
+def run_record(folder, *targets, executor=None, sink=lambda line: None, specs=(), most=None, whole=True, **options):
+    """The record, in memory, of the cases of a folder, or the first of them, on targets; kernels claim the documents ``specs`` too."""
+    corpus, lines = replace(collect([folder]), whole=whole), []
+    cases = corpus.cases if most is None else corpus.cases[:most]
+    plan = RunPlan(corpus, cases, [parse(target).claiming(specs) for target in targets], **options)
     with workers_forked():
         run(plan, lambda line: (lines.append(line), sink(line)), executor=executor)
     return record_of(lines)

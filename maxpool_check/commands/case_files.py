@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
-from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
@@ -55,14 +55,16 @@ class CaseFiles:
         lock: Path | None = options.setting("corpus_lock") if self.locked else None
         return lock
 
-    def read(self, only: Container[Path] | None = None, seen: Callable[[Case], object] = lambda _: None) -> Corpus:
-        """Read the files, or ``only`` these; ``seen`` gets each case as soon as it is read.
+    def read(
+        self, only: Container[Path] | None = None, check: Callable[[Case], Iterable[Problem]] = lambda _: ()
+    ) -> Corpus:
+        """Read the files, or ``only`` these; ``check`` gets each case as soon as it is read, and says what is wrong with it.
 
         Raises :class:`Mistakes`, also for another corpus than that of the lock.
         """
         expected = _lock(self.lock) if self.lock is not None else None
         with mistakes():
-            corpus = collection.collect(self.paths, options.setting("max_cells"), only, seen)
+            corpus = collection.collect(self.paths, options.setting("max_cells"), only, check)
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         if expected is not None and (found := differences(expected, corpus)):
@@ -79,7 +81,7 @@ class CaseFiles:
         """The targets, the kernels among them claiming the documents of ``--spec``."""
         return tuple(target.claiming(name for name in self.specs if name != ALL) for target in targets)
 
-    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> Sequence[Case]:
+    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> Collection[Case]:
         """The selected cases: of some documents, if the user names none. Raises ``click.UsageError`` if there are none."""
 
         def defects() -> list[Defect]:
@@ -166,7 +168,7 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
     return _named(cases, name, place, ids[likely_file[0]] if likely_file else [])
 
 
-def _named(cases: Sequence[Case], name: str, where: Path, others: Sequence[str] = ()) -> Case:
+def _named(cases: Collection[Case], name: str, where: Path, others: Sequence[str] = ()) -> Case:
     """The case with this id, or with this part of its id after the colon. Raises ``click.UsageError``."""
     for case in cases:
         if name in (case.id, case.name):

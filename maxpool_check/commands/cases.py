@@ -4,7 +4,7 @@ import contextlib
 import errno
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     return 0
 
 
-def _list_parts(cases: "Sequence[Case]", as_json: bool) -> int:
+def _list_parts(cases: "Collection[Case]", as_json: bool) -> int:
     from maxpool_check.corpus.collection import PREFIX, shipped_root
     from maxpool_check.reporting.blocks import Table
 
@@ -133,9 +133,7 @@ def lint(paths: Sequence[Path], references: bool) -> int:
     from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
     from maxpool_check.corpus.problems import CorpusError
 
-    corpus = CaseFiles(paths).read()
-    problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
-    count = 0
+    corpus, problems, count = CaseFiles(paths).read(check=contradictions), list[object](), 0
     for file in corpus.known_files:
         try:
             defects = read_defects(file)

@@ -12,7 +12,7 @@ import click
 from maxpool_check.commands import options
 from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
-from maxpool_check.commands.output import Mistakes, Output
+from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -51,7 +51,7 @@ def read_known(
 
 
 def plan_of(
-    corpus: Corpus, cases: Sequence[Case], targets: Sequence[TargetName], known: Sequence[Defect] | None = None, *,
+    corpus: Corpus, cases: Collection[Case], targets: Sequence[TargetName], known: Sequence[Defect] | None = None, *,
     explains: bool = True, **others: Any,
 ) -> RunPlan:  # fmt: skip
     """A plan with the settings of every run, and with the ``known`` defects; None: those of the corpus.
@@ -98,7 +98,7 @@ def recorded(
 
 
 def run_cases(
-    corpus: Corpus, cases: Sequence[Case], targets: Sequence[TargetName], *, jobs: int = 1, quiet: bool = True,
+    corpus: Corpus, cases: Collection[Case], targets: Sequence[TargetName], *, jobs: int = 1, quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
 ) -> Record:  # fmt: skip
     """Run cases of a corpus on targets, with no known defects; the record, in memory."""
@@ -112,24 +112,20 @@ def read_valid(files: CaseFiles, begin: Callable[[Case], None] | None = None) ->
 
     Raises :class:`Mistakes`, also for a case that contradicts the reference.
     """
-    problems: list[Problem] = []
 
-    def check(case: Case) -> None:
+    def check(case: Case) -> Iterable[Problem]:
         # While the reference's outputs are at hand.
-        problems.extend(contradictions(case))
-        if begin is not None and not problems:
+        if not (problems := contradictions(case)) and begin is not None:
             begin(case)
+        return problems
 
     try:
-        corpus = files.read(seen=check)
+        return files.read(check=check)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt("before all cases were read; nothing was recorded") from error
-    if problems:
-        raise Mistakes(problems)
-    return corpus
 
 
-def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected: Iterable[Case]) -> None:
+def check_outputs(targets: Iterable[TargetName], read: Collection[Case], selected: Iterable[Case]) -> None:
     """Check the files of outputs among the targets, whose cases were ``read``. Raises ``click.ClickException``."""
     for target in targets:
         if target.outputs is None:
@@ -144,7 +140,7 @@ def check_outputs(targets: Iterable[TargetName], read: Sequence[Case], selected:
             click.echo(f"left out: {left_out} cases with a result, which -k and --spec do not select", err=True)
 
 
-def compare_references(cases: Sequence[Case], consequence: str = "nothing was run") -> ReferenceAgreement:
+def compare_references(cases: Collection[Case], consequence: str = "nothing was run") -> ReferenceAgreement:
     """Compute cases by both references, which must agree in every bit. Raises :class:`Incomplete`."""
     from maxpool_check.evidence.references import references
 

@@ -1,7 +1,7 @@
 """``maxpool-check fuzz``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -200,7 +200,7 @@ class _Report:
 
 
 def _search(
-    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Sequence[Case]", jobs: int, dask: str | None
+    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Collection[Case]", jobs: int, dask: str | None
 ) -> int:
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
     from maxpool_check.commands.executing import progress_bar

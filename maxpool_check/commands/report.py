@@ -1,6 +1,6 @@
 """``maxpool-check report``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def command(
     return ExitCode.INCOMPLETE
 
 
-def corpus_difference(record: "Record", cases: "Sequence[Case]") -> Mapping[str, Sequence[str]]:
+def corpus_difference(record: "Record", cases: "Collection[Case]") -> Mapping[str, Sequence[str]]:
     """How the cases of a record differ from those of a corpus: the ids of each difference, by id and digest."""
     recorded = {execution.case: execution.case_sha256 for execution in record.executions}
     current = {case.id: case.sha256 for case in cases}

@@ -94,7 +94,7 @@ def _status(
         if any(entry.when.is_about(target.selected_as, target.provider, target.name) for entry in defect.expected)
     ]
     ledger, known, unknown = _explained(record, target, about)
-    audit = ledger.audit(lambda entry: dict.fromkeys(entry.cases, is_complete(entry)))
+    audit = ledger.audit(lambda entry, _: is_complete(entry))
     found = []
     for defect in about:
         # What is expected of this version is no evidence of what is expected of other versions.

@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
+from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.clauses import BY_BINS, check_covers, names_in, with_clauses
 from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
@@ -39,17 +39,11 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Cas
 
     Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    return cases_of(read(path), path, root, most_cells)
+    return [*cases_of(read(path), path, root, most_cells)]
 
 
-def cases_of(
-    document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS,
-    seen: Callable[[Case], Case] = lambda case: case,
-) -> list[Case]:  # fmt: skip
-    """The cases of the document of one file, as :func:`read_cases` has them, and what ``seen`` makes of each as it is read.
-
-    Raises :class:`CorpusError`.
-    """
+def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS) -> Iterator[Case]:
+    """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError` behind the last one."""
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.
@@ -60,11 +54,16 @@ def cases_of(
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
     reader = _Reader(document, path, root, most_cells, specified)
-    cases = [seen(case) for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
-    problems += reader.problems
-    if problems:
-        raise CorpusError(problems + [problem for case in cases for problem in contradictions(case)])
-    return cases
+    for number in range(len(document.data["cases"])):
+        yield from reader.read_entry(number)
+    if problems := [*problems, *reader.problems]:
+        raise CorpusError(problems)
+
+
+def prefix_of(file: Path, root: Path) -> str:
+    """What the ids of a file's cases begin with: its path relative to ``root``, without the suffix."""
+    # Links are not resolved: a link inside the corpus keeps its name.
+    return Path(os.path.relpath(file.absolute(), root.absolute())).with_suffix("").as_posix()
 
 
 class _Reader:
@@ -74,8 +73,7 @@ class _Reader:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._most_cells = path.parent, root, most_cells
-        # Links are not resolved: a link inside the corpus keeps its name.
-        self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
+        self._prefix = prefix_of(path, root)
         self._specification = spec
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
@@ -87,19 +85,15 @@ class _Reader:
             if CASE["properties"].get(key, {}).get("type") == "object" and not isinstance(value, Mapping):
                 self.problems.append(document.problem(("defaults", key), f"expected a map, found {describe(value)}"))
 
-    def read_entry(self, number: int) -> list[Case]:
+    def read_entry(self, number: int) -> Iterator[Case]:
         """The cases of one entry; a problem that several of them share is collected once."""
         entry = _merged(self._defaults, self._document.data["cases"][number])
-        expanded: list[dict[str, Any]] = []
         with self._mistakes(number):
-            expanded = list(_expanded(entry))
-        cases: list[Case] = []
-        for fields in expanded:
-            case = self._case(number, fields)
-            if case is not None:
-                cases.append(with_clauses(case) if fields.get("covers") == BY_BINS else case)
+            for fields in _expanded(entry):
+                case = self._case(number, fields)
+                if case is not None:
+                    yield with_clauses(case) if fields.get("covers") == BY_BINS else case
         self._document.forget("cases", number)
-        return cases
 
     @contextmanager
     def _mistakes(self, number: int, *path: str) -> Iterator[None]:

@@ -1,19 +1,20 @@
 """Finds and reads case files and tests of other suites; and the corpus that comes with the tool: ``corpus``, ``corpus:onnx`` ..."""
 
-import hashlib
 import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
+from maxpool_check.corpus.importers import onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.stored_cases import StoredCases, digest_of
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import is_utf_8, not_found, read_regular
 from maxpool_check.specifications.specification import nearest
@@ -105,7 +106,7 @@ class Corpus:
     ``name`` is how the user names it; ``shipped`` is true if it is the corpus that comes with the tool, or a part of it.
     """
 
-    cases: Sequence[Case]
+    cases: Collection[Case]
     roots: tuple[Path, ...]
     whole: bool
     left_out: tuple[Problem, ...] = ()
@@ -126,11 +127,11 @@ class Corpus:
 
 def collect(
     paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None,
-    seen: Callable[[Case], object] = lambda _: None,
+    check: Callable[[Case], Iterable[Problem]] = lambda _: (),
 ) -> Corpus:  # fmt: skip
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    ``only``: no other files than these. ``seen`` gets each case as soon as it is read, in order. In a folder without case files,
+    ``only``: no other files than these. ``check`` gets each case as soon as it is read, in order, and says what is wrong with it. In a folder without case files,
     tests of other suites are read; a path may also name such a test. Cases of the corpus that comes with the tool have its names as
     their origin. Raises :class:`CorpusError` with all problems of the files.
     """
@@ -146,27 +147,26 @@ def collect(
         for file in _readable(path, root, problems):
             if file.resolve() not in files and (only is None or file in only):
                 files[file.resolve()] = (file, root, str(named(file) if is_shipped(name) else file))
-    suites = [_read(*source, most_cells, seen) for source in files.values()]
-    cases = tuple(case for suite in suites for case in suite.cases)
-    left_out = tuple(problem for suite in suites for problem in suite.left_out)
-    problems += [problem for suite in suites for problem in suite.broken]
-    problems += duplicates(cases)
+    cases, left_out, comparable = StoredCases(), list[Problem](), list[Case]()
+    prefixes = Counter(case_file.prefix_of(file, root) for file, root, _ in files.values())
+    has_suites = any(file.suffix in FORMATS for file, _, _ in files.values())
+    for file, root, origin in files.values():
+        # Inside a file, ids are unique.
+        may_repeat = has_suites or prefixes[case_file.prefix_of(file, root)] > 1
+        for case in _read(file, root, origin, most_cells, problems, left_out):
+            problems += check(case)
+            cases.append(case)
+            if may_repeat:
+                comparable.append(case)
+    problems += duplicates(comparable)
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])
     # A file may be one of very many in its folder: this ends at the first one that was not read.
     whole = all(file.resolve() in files for root in roots.values() for file in _found(root))
     return Corpus(
-        cases, tuple(roots.values()), whole, left_out, tuple(files), " ".join(map(str, paths)),
+        cases.all, tuple(roots.values()), whole, tuple(left_out), tuple(files), " ".join(map(str, paths)),
         all(map(is_shipped, paths)),
     )  # fmt: skip
-
-
-def digest_of(cases: Iterable[Case]) -> str:
-    """The SHA-256 of cases and their ids."""
-    digest = hashlib.sha256()
-    for case in cases:
-        digest.update(f"{case.id} {case.sha256}\n".encode())
-    return digest.hexdigest()
 
 
 _ID = re.compile(r"""\bid["']?:\s*["']?([^\s"',}]+)""")
@@ -180,7 +180,7 @@ def ids_in(file: Path) -> list[str]:
 def ids_of(path: Path) -> dict[Path, tuple[str, list[str]]]:
     """The files of a path, each with what its ids begin with, and how they go on; those of a matrix have variables."""
     path, root = located(path), root_of(path)
-    return {file: (Path(os.path.relpath(file, root)).with_suffix("").as_posix(), ids_in(file)) for file in _files(path)}
+    return {file: (case_file.prefix_of(file, root), ids_in(file)) for file in _files(path)}
 
 
 def _existing(name: Path, problems: list[Problem]) -> Path | None:
@@ -269,24 +269,21 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not onnx_testdata.is_of_models(file))
 
 
-def _read(file: Path, root: Path, name: str, most_cells: int, seen: Callable[[Case], object]) -> Suite:
-    """The cases of a file, whose ``name`` is their origin."""
-
-    def named_and_seen(case: Case) -> Case:
-        if name != str(file):
-            case = replace(case, origin=replace(case.origin, path=name))
-        seen(case)
-        return case
-
+def _read(
+    file: Path, root: Path, name: str, most_cells: int, problems: list[Problem], left_out: list[Problem]
+) -> Iterator[Case]:
+    """The cases of a file, whose ``name`` is their origin; adds its problems, and the tests that it leaves out."""
     if file.suffix in FORMATS and not _is_case_file(file):
         suite = read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
-        for case in suite.cases:
-            seen(case)
-        return suite
+        problems += suite.broken
+        left_out += suite.left_out
+        yield from suite.cases
+        return
     try:
-        return Suite(tuple(case_file.cases_of(document.read(file), file, root, most_cells, named_and_seen)))
+        for case in case_file.cases_of(document.read(file), file, root, most_cells):
+            yield case if name == str(file) else replace(case, origin=replace(case.origin, path=name))
     except CorpusError as error:
-        return Suite(broken=tuple(error.problems))
+        problems += error.problems
 
 
 def _is_case_file(file: Path) -> bool:
@@ -298,7 +295,7 @@ def _is_case_file(file: Path) -> bool:
     return isinstance(data, dict) and "cases" in data
 
 
-def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:
+def duplicates(cases: Iterable[Case]) -> Iterator[Problem]:
     """A problem for each case that has the id of an earlier one."""
     first: dict[str, Case] = {}
     for case in cases:

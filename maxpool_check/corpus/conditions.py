@@ -1,7 +1,7 @@
 """Which cases and variants meet the conditions of defects, and which defect explains what an execution shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -98,30 +98,35 @@ def _names(named: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name for each in named for name in documents(each))
 
 
-def resolved(defects: Iterable[Defect], cases: Sequence[Case]) -> list[ExpectedDivergence]:
-    """What is expected of targets: each with its cases, and those without any with all that meet the conditions."""
-    return [each for defect in with_cases(defects, cases) for each in defect.expected]
+def met_by(features: Features, defects: Iterable[Defect]) -> list[ExpectedDivergence]:
+    """What defects expect by conditions of a case that meets them."""
+    return [
+        each
+        for defect in defects
+        if concerns(defect, features.case) and meets(defect.conditions, features)
+        for each in defect.expected
+        if each.by_conditions and meets(each.conditions, features)
+    ]
 
 
-def with_cases(defects: Iterable[Defect], cases: Sequence[Case]) -> list[Defect]:
+def by_conditions(defects: Iterable[Defect]) -> list[Defect]:
+    """The defects that expect something by conditions."""
+    return [defect for defect in defects if any(each.by_conditions for each in defect.expected)]
+
+
+def with_cases(defects: Iterable[Defect], cases: Iterable[Case]) -> list[Defect]:
     """The same defects, each with the cases that it is expected of."""
     defects = list(defects)
-    by_conditions = [defect for defect in defects if any(each.by_conditions for each in defect.expected)]
-    ids: dict[tuple[int, int], list[str]] = defaultdict(list)
-    # Case by case, since there may be very many.
-    for case in cases if by_conditions else ():
-        features = Features(case)
-        for defect in by_conditions:
-            if concerns(defect, case) and meets(defect.conditions, features):
-                for number, expected in enumerate(defect.expected):
-                    if expected.by_conditions and meets(expected.conditions, features):
-                        ids[id(defect), number].append(case.id)
+    conditional = by_conditions(defects)
+    ids: dict[int, list[str]] = defaultdict(list)
+    for case in cases if conditional else ():
+        for expected in met_by(Features(case), conditional):
+            ids[id(expected)].append(case.id)
     return [
         replace(
             defect,
             expected=tuple(
-                replace(each, cases=tuple(ids[id(defect), number])) if each.by_conditions else each
-                for number, each in enumerate(defect.expected)
+                replace(each, cases=tuple(ids[id(each)])) if each.by_conditions else each for each in defect.expected
             ),
         )
         for defect in defects

@@ -1,6 +1,6 @@
 """Files of defects: what they say, and whether the cases that they expect to show defects agree."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -294,7 +294,7 @@ def unmatched(path: Path, cases: Sequence[str]) -> list[Problem]:
     ]
 
 
-def unmet_conditions(path: Path, defects: Sequence[Defect], cases: Sequence[Case]) -> list[Problem]:
+def unmet_conditions(path: Path, defects: Sequence[Defect], cases: Collection[Case]) -> list[Problem]:
     """What contradicts the conditions and documents of the defects of a file, and examples that nothing expects."""
     document, by_id = read(path), {case.id: Features(case) for case in cases}
     places = {fields["id"]: number for number, fields in enumerate(document.data.get("defects", ()))}

@@ -1,6 +1,6 @@
 """Which cases an expression of ``-k`` selects."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
@@ -26,8 +26,8 @@ class NothingSelected(ValueError):
 
 
 def select(
-    cases: Sequence[Case], expressions: Sequence[str], defects: Callable[[], Sequence[Defect]] = tuple
-) -> Sequence[Case]:
+    cases: Collection[Case], expressions: Sequence[str], defects: Callable[[], Sequence[Defect]] = tuple
+) -> Collection[Case]:
     """The cases that any expression selects, in their order; without expressions, all of them.
 
     An expression is a glob of the full id or of its part after the colon, or ``PROPERTY:GLOB``: a tag, a clause that the case
@@ -40,7 +40,7 @@ def select(
     return tuple(case for case in cases if case.id in selected)
 
 
-def of_documents(cases: Sequence[Case], names: Sequence[str]) -> Sequence[Case]:
+def of_documents(cases: Collection[Case], names: Sequence[str]) -> Collection[Case]:
     """The cases of some documents and families of documents; without names, all of them. ``ValueError`` if one is unknown."""
     if not names or ALL in names:
         return cases
@@ -57,7 +57,7 @@ def names_of_documents(texts: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequence[Defect]]) -> set[str]:
+def _selected(cases: Collection[Case], expression: str, defects: Callable[[], Sequence[Defect]]) -> set[str]:
     if by_id := {case.id for case in cases if fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)}:
         return by_id
     nothing = f"no case is selected by '{expression}'"
@@ -78,7 +78,7 @@ def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequ
     raise NothingSelected(f"{nothing}{_hint(name, pattern, list(_by_value(cases, name, known, '*')))}")
 
 
-def _by_value(cases: Sequence[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
+def _by_value(cases: Collection[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
     """The ids of the cases by each value of a property that matches a pattern."""
     ids: dict[str, set[str]] = {}
     if name in _OF_CASES:
@@ -110,7 +110,7 @@ _OF_CASES: Mapping[str, Callable[[Case], Iterable[str]]] = {
 """The properties that cases have without defects."""
 
 
-def _nearest_id(cases: Sequence[Case], expression: str) -> str:
+def _nearest_id(cases: Collection[Case], expression: str) -> str:
     """What selects cases and looks like an expression that does not."""
     property_name, colon, _ = expression.partition(":")
     if colon and (hint := nearest(property_name, PROPERTIES)) and "*" not in property_name and "/" not in property_name:

@@ -82,7 +82,11 @@ class Recipe:
         """Pickle the values instead of a file, which another machine may not have."""
         if self.file is not None:
             return Recipe.of, (self.tensor(),)
-        return Recipe, (self.dtype, self.shape, self.values, self.fields)
+        return self.reduced_here()
+
+    def reduced_here(self) -> tuple[Any, ...]:
+        """What pickles it for this machine, which has its file."""
+        return Recipe, (self.dtype, self.shape, self.values, self.fields, self.file, self.sha256)
 
 
 @lru_cache(MOST_TOGETHER)

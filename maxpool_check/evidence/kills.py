@@ -171,7 +171,7 @@ class _ExecutedKernels:
         if kernel.module == DEATHS and cases:
             # As in process, for a kernel that ends its process.
             with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel.target),)))) as executor:
-                for case, results in zip(cases, executor.results(cases), strict=True):
+                for case, results in executor.results(cases):
                     (result,) = results.values()
                     faults = [each.variant for each in result.executions if each.verdict in FAULTS]
                     if self._is_kill(case, kernel, faults):

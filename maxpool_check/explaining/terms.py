@@ -223,7 +223,7 @@ def _erratum(document: Specification, erratum: Erratum) -> str:
     return f"{erratum.number}, {where}: {erratum.printed} Correct: {erratum.correct}{mend}"
 
 
-def side_by_side(cases: Sequence[Case]) -> Iterator[Block]:
+def side_by_side(cases: Collection[Case]) -> Iterator[Block]:
     """The documents compared on each point."""
     cases = sorted(cases, key=lambda case: list(SPECIFICATIONS).index(case.spec))
     yield Paragraph(_COMPARED)

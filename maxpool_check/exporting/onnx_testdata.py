@@ -7,7 +7,7 @@ runner would tell apart: a test that fails is a wrong runtime.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +81,7 @@ def files_of_test(
     return files
 
 
-def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
+def export_onnx_testdata(cases: Iterable[Case], most_cells: int) -> Export:
     """A test for each case and variant that an ONNX model and one answer mean; the others are left out with the reason."""
     keys = {
         (case.id, each): f"{case.id} {'' if each == WITH_INDICES or len(case.outputs) == 1 else each.name}"

@@ -218,18 +218,23 @@ class ExpectedDivergence:
         """Whether it says what the outputs are, and not only where they are wrong."""
         return "start" in self.windows or not any(DESCRIPTIONS[kind].open for kind in self.kinds)
 
-    def shown(self, case: str, variant: Variant) -> frozenset[str]:
-        """Its kinds that a variant of a case can show; none if it is not about them."""
+    def shown(self, variant: Variant) -> frozenset[str]:
+        """Its kinds that a variant of its cases can show; none if it is not about the variant."""
         # An entry for a variant holds for its variations as well.
-        if (self.variants is not None and not {variant, variant.base} & self.variants) or not self.binds(case):
+        if self.variants is not None and not {variant, variant.base} & self.variants:
             return frozenset()
         return frozenset(kind.value for kind in self.kinds if shows(variant, kind))
 
     def expects(self, execution: Execution, version: str) -> bool:
         """Whether an execution of a version shows exactly its kinds, as far as the variant can, in cells that it explains."""
-        shown = self.shown(execution.case, variant_named(execution.variant))
+        shown = self.shown(variant_named(execution.variant))
         shown = shown & {*execution.kinds} if self.varies else shown
-        return bool(shown) and shown == {*execution.kinds} and not self.leaves(execution, version)
+        return (
+            bool(shown)
+            and self.binds(execution.case)
+            and shown == {*execution.kinds}
+            and not self.leaves(execution, version)
+        )
 
     def leaves(self, execution: Execution, version: str) -> frozenset[tuple[str, str]]:
         """The wrong cells of an execution that it does not explain: their kinds, each with what the windows hold."""

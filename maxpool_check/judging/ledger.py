@@ -1,6 +1,6 @@
 """What known defects make of the executions on a target, and which of them no longer show."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -26,17 +26,31 @@ class Explanation:
 class Ledger:
     """The divergences that are expected of one target of a version, and what a run observed of them.
 
-    ``architecture`` is that of its processor, empty if it is not known: an entry is stale only where it must show.
+    ``architecture`` is that of its processor, empty if it is not known: an entry is stale only where it must show. An entry by
+    conditions either has its cases, or :meth:`meets` says before the executions of a case that it meets them.
     """
 
     entries: Sequence[ExpectedDivergence]
     today: date
     version: str = ""
     architecture: str = ""
-    # By the number of an entry and one of its patterns, the variants that were compared, and those that were as expected.
+    count: Callable[[ExpectedDivergence], int] = lambda entry: len(entry.cases)
+    """The number of cases of an entry."""
+    # By the number of an entry and one of its patterns, the variants that were compared, and those that were as expected. Of an
+    # entry by conditions, there is one for all its cases, of which there may be very many.
     _compared: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
     _observed: dict[tuple[int, str], set[Variant]] = field(default_factory=dict)
     _expired: set[int] = field(default_factory=set)
+    _met: tuple[str, frozenset[int]] = "", frozenset()
+
+    def meets(self, case: str, entries: Collection[ExpectedDivergence]) -> None:
+        """A case meets the conditions of these entries."""
+        numbers = (self._by_identity.get(id(each)) for each in entries)
+        self._met = case, frozenset(number for number in numbers if number is not None)
+
+    @cached_property
+    def _by_identity(self) -> dict[int, int]:
+        return {id(entry): number for number, entry in enumerate(self.entries)}
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
@@ -50,13 +64,16 @@ class Ledger:
     def _about(self, case: str) -> list[tuple[int, ExpectedDivergence]]:
         """The entries about a case, with their numbers, in order."""
         # Most cases are those of no entry: to ask every entry takes a tenth of a run.
-        numbers = sorted({*self._numbers.get(case, ()), *self._numbers.get("", ())})
-        return [(number, self.entries[number]) for number in numbers if self.entries[number].binds(case)]
+        met = self._met[1] if self._met[0] == case else frozenset()
+        numbers = sorted({*self._numbers.get(case, ()), *self._numbers.get("", ()), *met})
+        return [
+            (number, self.entries[number]) for number in numbers if number in met or self.entries[number].binds(case)
+        ]
 
     def compared(self, case: str, variant: Variant) -> None:
         """Remember that an execution was compared with its document: only then can an entry be stale."""
         for number, entry in self._about(case):
-            for pattern in entry.patterns(case):
+            for pattern in _patterns(entry, case):
                 self._compared.setdefault((number, pattern), set()).add(variant)
 
     def known(self, execution: Execution) -> Explanation:
@@ -68,7 +85,7 @@ class Ledger:
         cells = wrong_cells(execution)
         whole, parts, left = [], [], cells
         for number, entry in self._about(case):
-            shown = entry.shown(case, variant)
+            shown = entry.shown(variant)
             shown = shown & kinds if entry.varies else shown
             if not shown or not shown <= kinds:
                 continue
@@ -85,10 +102,12 @@ class Ledger:
         others = kinds - {kind for kind, _ in cells} - {kind.value for _, entry in parts for kind in entry.kinds}
         unexplained_kinds = frozenset(kind for kind, _ in left) | others
         for number, entry in whole or ([] if unexplained_kinds else parts):
-            for pattern in entry.patterns(case):
+            for pattern in _patterns(entry, case):
                 self._observed.setdefault((number, pattern), set()).add(variant)
         fitting = [entry for _, entry in whole or parts]
-        fitting.sort(key=lambda entry: (not entry.predicts, -entry.narrowness, len(entry.cases)))
+        if len({*map(_rank, fitting)}) < len(fitting):
+            fitting.sort(key=self.count)
+        fitting.sort(key=_rank)
         is_known = bool(whole or (parts and not unexplained_kinds))
         return Explanation(fitting[0]) if is_known else Explanation(None, tuple(fitting), unexplained_kinds)
 
@@ -102,13 +121,14 @@ class Ledger:
             and not entry.expired(self.today)
         ]
 
-    def audit(
-        self, is_complete: Callable[[ExpectedDivergence], Mapping[str, bool]]
-    ) -> dict[str, tuple[KnownStatus, str]]:
-        """The status of each defect, and why; ``is_complete`` says for each pattern of an entry whether its cases ran."""
+    def audit(self, is_complete: Callable[[ExpectedDivergence, str], bool]) -> dict[str, tuple[KnownStatus, str]]:
+        """The status of each defect, and why.
+
+        ``is_complete`` says whether all cases of an entry ran that a pattern matches, or, where it is empty, that meet its conditions.
+        """
         statuses: dict[str, list[tuple[KnownStatus, str]]] = {}
         for number, entry in enumerate(self.entries):
-            statuses.setdefault(entry.defect, []).append(self._status(number, entry, is_complete(entry)))
+            statuses.setdefault(entry.defect, []).append(self._status(number, entry, is_complete))
         order = (KnownStatus.EXPIRED, KnownStatus.STALE, KnownStatus.EXPECTED, KnownStatus.NOT_EXECUTED)
         audited = {}
         for defect, each in statuses.items():
@@ -117,27 +137,38 @@ class Ledger:
             audited[defect] = worst, "; ".join(dict.fromkeys(why for status, why in each if status is worst and why))
         return audited
 
-    def _status(self, number: int, entry: ExpectedDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
-        together = [entry.cases] if entry.by_conditions else [(pattern,) for pattern in entry.cases]
-        finished = [patterns for patterns in together if all(complete[pattern] for pattern in patterns)]
-        stale = ", ".join(text for patterns in finished for text in self._unobserved(number, entry, patterns))
+    def _status(
+        self, number: int, entry: ExpectedDivergence, is_complete: Callable[[ExpectedDivergence, str], bool]
+    ) -> tuple[KnownStatus, str]:
+        patterns = [""] if entry.by_conditions else entry.cases
+        unobserved = {pattern: self._unobserved(number, entry, pattern) for pattern in patterns}
+        # It may take long to find out.
+        stale = ", ".join(
+            text for pattern, texts in unobserved.items() if texts and is_complete(entry, pattern) for text in texts
+        )
         if number in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale and entry.must_show(self.architecture):
             remedy = "remove it from the defect, or bound the versions for which it is expected"
             return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
-        if any((number, pattern) in self._observed for pattern in entry.cases):
+        if any((number, pattern) in self._observed for pattern in patterns):
             return KnownStatus.EXPECTED, ""
         why = "none of its cases was compared"
         return KnownStatus.NOT_EXECUTED, f"{stale} need not diverge on this processor in every run" if stale else why
 
-    def _unobserved(self, number: int, entry: ExpectedDivergence, patterns: Sequence[str]) -> list[str]:
-        """The patterns, or the variants of them, that were compared and did not show the entry's kinds."""
-        compared, observed = (
-            set[Variant]().union(*(seen.get((number, pattern), ()) for pattern in patterns))
-            for seen in (self._compared, self._observed)
-        )
-        named = "what meets its conditions" if entry.by_conditions else patterns[0]
+    def _unobserved(self, number: int, entry: ExpectedDivergence, pattern: str) -> list[str]:
+        """The pattern, or the variants of it, that were compared and did not show the entry's kinds."""
+        compared, observed = (seen.get((number, pattern), set()) for seen in (self._compared, self._observed))
+        named = pattern or "what meets its conditions"
         if entry.variants is None:
             return [named] if compared and not observed else []
         return [f"{named} ({variant.name})" for variant in sorted((entry.variants & compared) - observed)]
+
+
+def _rank(entry: ExpectedDivergence) -> tuple[bool, int]:
+    return not entry.predicts, -entry.narrowness
+
+
+def _patterns(entry: ExpectedDivergence, case: str) -> list[str]:
+    """Those of an entry's patterns that match one of its cases; an empty one for conditions."""
+    return [""] if entry.by_conditions else entry.patterns(case)

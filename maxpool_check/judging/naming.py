@@ -5,8 +5,9 @@ the mistake would change, or a wrong one that it does not explain. Runtimes have
 of a dtype say nothing about those of another.
 """
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -22,6 +23,9 @@ _ONE_SIDED = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.one
 _OF_UNKNOWN_PADS = frozenset({DivergenceKind.AUTO_PAD_IGNORED})
 """A target that ignores auto_pad may use pads beside it, which the geometry lacks."""
 
+_Shown = dict[tuple[bool, bool], frozenset[str] | None]
+"""The candidates of a case's executions, by whether one is translated and has Indices: None if it conforms."""
+
 Contradictions = dict[str, dict[str, str]]
 """By kind and dtype, a case whose outputs are not those of the mistake."""
 
@@ -29,33 +33,45 @@ Contradictions = dict[str, dict[str, str]]
 class Observations:
     """The compared executions of one target, by the numbers of their cases.
 
-    Of each case, by whether an execution is translated and whether it has Indices, the candidates: None if it conforms.
     ``candidates`` are the mistakes that explain some execution, by dtype.
     """
 
     def __init__(self) -> None:
-        self.by_case: dict[int, dict[tuple[bool, bool], frozenset[str] | None]] = defaultdict(dict)
         self.candidates: dict[str, set[str]] = defaultdict(set)
+        # There may be very many cases, which show few different things.
+        self._of_cases = array("I")
+        self._shown: list[_Shown] = [{}]
 
     def add(self, number: int, execution: Execution) -> None:
         """Remember an execution of the case of a number."""
         if not execution.digests:
             return
-        form = bool(execution.translation), "Indices" in execution.digests
-        if execution.verdict is Verdict.CONFORMS:
-            self.by_case[number].setdefault(form, None)
+        form, shown = (bool(execution.translation), "Indices" in execution.digests), self.of_case(number)
+        if execution.verdict is Verdict.CONFORMS and form not in shown:
+            self._remember(number, {**shown, form: None})
         elif execution.verdict is Verdict.DIVERGES:
-            kinds = self.by_case[number][form] = frozenset(cause.kind for cause in execution.causes)
+            kinds = frozenset(cause.kind for cause in execution.causes)
+            self._remember(number, {**shown, form: kinds})
             self.candidates[_dtype(execution)] |= kinds
+
+    def _remember(self, number: int, shown: _Shown) -> None:
+        if shown not in self._shown:
+            self._shown.append(shown)
+        self._of_cases.extend([0] * (number + 1 - len(self._of_cases)))
+        self._of_cases[number] = self._shown.index(shown)
+
+    def of_case(self, number: int) -> _Shown:
+        """What was remembered of a case, the candidates of an execution: by whether it is translated and whether it has Indices."""
+        return self._shown[self._of_cases[number]] if number < len(self._of_cases) else {}
 
 
 def contradictions(
-    observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], object]
+    observations: Mapping[str, Observations], cases: Iterable[tuple[str, Callable[[], object]]]
 ) -> dict[str, Contradictions]:
     """The candidates of each target that other executions of it contradict, with the first such case.
 
-    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, or something else if it has none.
-    Mistakes in rewriting a graph concern no other.
+    ``cases`` are the ids of all cases, each with what gives its oracle, or something else if it has none. Mistakes in rewriting
+    a graph concern no other.
     """
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
     left = {
@@ -65,11 +81,13 @@ def contradictions(
         }
         for target, observed in observations.items()
     }
-    for number in sorted(set().union(*(observed.by_case for observed in observations.values()))):
+    for number, (case, oracle_of) in enumerate(cases):
+        if not any(kinds for by_dtype in left.values() for kinds in by_dtype.values()):
+            break
         for target, observed in observations.items():
-            executions = observed.by_case.get(number, {}) if any(left[target].values()) else {}
+            executions = observed.of_case(number) if any(left[target].values()) else {}
             for is_translated, has_indices in sorted(executions):
-                oracle = oracle_of(number)
+                oracle = oracle_of()
                 if not isinstance(oracle, Oracle) or not _is_comparable(oracle, is_translated=is_translated):
                     continue
                 dtype, explained = oracle.X.dtype.name, executions[is_translated, has_indices]
@@ -77,7 +95,7 @@ def contradictions(
                 not_contradicted = _ONE_SIDED if explained is None else explained | _OF_UNKNOWN_PADS
                 for kind in sorted(candidates - not_contradicted):
                     if would_change(oracle, DivergenceKind(kind), indices=has_indices):
-                        results[target][kind][dtype] = id_of(number)
+                        results[target][kind][dtype] = case
                         candidates.remove(kind)
     return {target: dict(result) for target, result in results.items()}
 

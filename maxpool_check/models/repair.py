@@ -94,7 +94,7 @@ def try_remedies(
         }
         for case, variant in itertools.product(cases, (WITH_INDICES, Y_ONLY)):
             faults, _ = _run(session_of(()), case, variant, ())
-            shown = [entry.shown(case.id, variant) for entry in defect.expected]
+            shown = [entry.shown(variant) for entry in defect.expected if entry.binds(case.id)]
             if not any({*each.kinds} in shown for each in faults):
                 continue
             name = f"{case.id} ({variant})"

@@ -1,6 +1,7 @@
 """What known defects make of the executions of a run: their status, and that of each defect."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
@@ -11,7 +12,7 @@ import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
-from maxpool_check.corpus.conditions import resolved, shown_by
+from maxpool_check.corpus.conditions import by_conditions, met_by, shown_by
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import VersionsShown, read_versions
 from maxpool_check.corpus.quantities import Features
@@ -48,7 +49,7 @@ class RunPlan:
     """
 
     corpus: Corpus
-    cases: Sequence[Case]
+    cases: Collection[Case]
     targets: Sequence[TargetName]
     known: Sequence[Defect] = ()
     known_files: Sequence[Path] = ()
@@ -83,17 +84,24 @@ class Decisions:
             for defect in plan.known
             if any(each.covers(target) for each in defect.expected for target in targets)
         ]
-        expected = resolved(about, plan.corpus.cases)
+        expected = [entry for defect in about for entry in defect.expected]
+        self._conditional = by_conditions(about)
         self._ledgers = {
             target.name: Ledger(
-                [entry for entry in expected if entry.covers(target)], today, target.version, target.architecture
+                [entry for entry in expected if entry.covers(target)],
+                today,
+                target.version,
+                target.architecture,
+                self._count,
             )
             for target in targets
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
         """The executions of a case with their status."""
+        met = met_by(_features(case), self._conditional) if self._conditional else ()
         for name, ledger in self._ledgers.items():
+            ledger.meets(case.id, met)
             for execution in results[name].executions:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
                 yield self._reviewed(self._explained(case, apply_known(shown, ledger)))
@@ -128,8 +136,6 @@ class Decisions:
 
     def known_entries(self, given_up: Collection[str], *, ended_early: bool) -> list[KnownEntry]:
         """The status of each known defect, by target; none is stale if the run ended early, or the target was given up."""
-        corpus = self._corpus
-        complete = completeness(corpus.cases, self._cases, corpus.whole)
         entries = [
             known_entry(
                 defect, self._targets[target], defect.expected, KnownStatus.NOT_EXPECTED, "expected by no file of this run",
@@ -139,17 +145,41 @@ class Decisions:
         ]  # fmt: skip
         for target, ledger in self._ledgers.items():
             is_over = not ended_early and target not in given_up
-
-            def executed(entry: ExpectedDivergence, *, is_over: bool = is_over) -> dict[str, bool]:
-                """For each pattern of an entry, whether all its cases were executed."""
-                is_known = is_over and (corpus.whole or not entry.by_conditions)
-                return {pattern: is_known and complete(pattern) for pattern in entry.cases}
-
-            for name, (status, why) in ledger.audit(executed).items():
+            audit = ledger.audit(self._is_complete if is_over else lambda *_: False)
+            for name, (status, why) in audit.items():
                 versions = self._versions.get(name, VersionsShown())
                 described = self._targets[target]
                 entries.append(known_entry(self._defects[name], described, ledger.entries, status, why, versions))
         return entries
+
+    def _is_complete(self, entry: ExpectedDivergence, pattern: str) -> bool:
+        """Whether the run has all cases that a pattern of an entry, or its conditions, can mean.
+
+        No other file may hold more: all files were read, or the pattern names one file.
+        """
+        names_one_file = bool(pattern) and not is_glob(pattern.partition(":")[0])
+        if self._cases is self._corpus.cases or not (self._corpus.whole or names_one_file):
+            return self._corpus.whole or names_one_file
+        defect = self._defects[entry.defect]
+        others = (case for case in self._corpus.cases if case.id not in self._executed)
+        return not any(
+            fnmatchcase(case.id, pattern)
+            if pattern
+            else any(each is entry for each in met_by(Features(case), [defect]))
+            for case in others
+        )
+
+    def _count(self, entry: ExpectedDivergence) -> int:
+        """The number of cases of an entry."""
+        return self._counts[id(entry)] if entry.by_conditions else len(entry.cases)
+
+    @cached_property
+    def _counts(self) -> Counter[int]:
+        return Counter(id(each) for case in self._corpus.cases for each in met_by(Features(case), self._conditional))
+
+    @cached_property
+    def _executed(self) -> frozenset[str]:
+        return frozenset(case.id for case in self._cases)
 
 
 @lru_cache(1)
@@ -213,20 +243,3 @@ def apply_known(execution: Execution, ledger: Ledger) -> Execution:
             message=str(cells[0]) if cells else execution.message,
         )
     return msgspec.structs.replace(execution, status="changed" if ledger.others(execution.case, variant) else "new")
-
-
-def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:
-    """Whether a run of ``selected`` contains every case that a pattern can name.
-
-    It must contain at least one, and all of ``cases`` that match; no other file may hold more: all files were read
-    (``is_whole``), or the pattern names one file.
-    """
-    every = frozenset(case.id for case in cases)
-    executed = every if selected is cases else frozenset(case.id for case in selected)
-
-    def is_complete(pattern: str) -> bool:
-        matching = {name for name in every if fnmatchcase(name, pattern)} if is_glob(pattern) else {pattern} & every
-        names_one_file = not is_glob(pattern.partition(":")[0])
-        return bool(matching) and (is_whole or names_one_file) and matching <= executed
-
-    return is_complete

@@ -117,7 +117,7 @@ class FailureBudget:
 
 
 class _CaseQueue:
-    """Cases that targets execute in order; ``ahead`` are those that were submitted and not finished, of all ``submitted``."""
+    """Cases that targets execute in order; ``ahead`` are those that were submitted and not finished."""
 
     def __init__(
         self,
@@ -127,7 +127,6 @@ class _CaseQueue:
     ) -> None:
         self.budget = FailureBudget(variants, given_up)
         self.ahead: deque[tuple[Case, GraphOracle | Refused, dict[str, StartedCase]]] = deque()
-        self.submitted = 0
         self._cells = 0
         self._sessions = {session.profile.description.name: session for session in sessions}
         self._variants = variants
@@ -142,7 +141,6 @@ class _CaseQueue:
             if name not in self.budget.given_up
         }
         self.ahead.append((case, oracle, started))
-        self.submitted += 1
         self._cells += case.X.size
 
     @property
@@ -161,8 +159,8 @@ class _CaseQueue:
         # They come in order.
         return all(not each or self._sessions[name].has_arrived(each[-1]) for name, each in numbers.items())
 
-    def finish(self) -> CaseResults:
-        """The results of the first case ahead; waits for them."""
+    def finish(self) -> tuple[Case, CaseResults]:
+        """The first case ahead and its results; waits for them."""
         case, oracle, started = self.ahead.popleft()
         self._cells -= case.X.size
         results = dict.fromkeys(self._sessions, TargetResult())
@@ -172,7 +170,7 @@ class _CaseQueue:
         counted = self.budget.counted(case, results)
         for name in self._sessions.keys() & self.budget.given_up.keys():
             self._sessions[name].close()
-        return counted
+        return case, counted
 
 
 class LocalExecutor:
@@ -229,21 +227,24 @@ class LocalExecutor:
         while self._read and not queue.is_full:
             queue.submit(self._read.popleft())
         while queue.is_first_done and len(self._held) < MOST_HELD:
-            results = queue.finish()
+            _, results = queue.finish()
             outputs = chain.from_iterable(each.outputs.values() for each in results.values())
             self._held_bytes += sum(len(output.data) for output in outputs if output is not None)
             self._held.append(results)
 
-    def results(self, cases: Iterable[Case], given_up: Mapping[str, str] | None = None) -> Iterator[CaseResults]:
-        """The results of each case, in order; a few cases are submitted ahead. Targets may be ``given_up`` before.
+    def results(
+        self, cases: Iterable[Case], given_up: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[Case, CaseResults]]:
+        """Each case with its results, in order; a few cases are submitted ahead. Targets may be ``given_up`` before.
 
         The first of the cases are those that were begun.
         """
         queue = self._queue or _CaseQueue(self.sessions, self._config.variants, given_up)
         self._queue, self.given_up = None, queue.budget.given_up
+        left = iter(cases)
         while self._held:
-            yield self._held.popleft()
-        for case in islice(cases, queue.submitted, None):
+            yield next(left), self._held.popleft()
+        for case in islice(left, len(queue.ahead), None):
             queue.submit(case)
             if queue.is_full:
                 yield queue.finish()
@@ -277,17 +278,18 @@ class RemoteExecutor:
         """Why targets were given up, by name."""
         ((self.descriptions, self.errors),) = pool.results(describe, [()])
 
-    def results(self, cases: Sequence[Case]) -> Iterator[CaseResults]:
-        """The results of each case, in order. A chunk omits the targets that are given up when it is sent.
+    def results(self, cases: Collection[Case]) -> Iterator[tuple[Case, CaseResults]]:
+        """Each case with its results, in order. A chunk omits the targets that are given up when it is sent.
 
         Raises :class:`PoolLost`.
         """
         budget = FailureBudget(self._config.variants)
         self.given_up = budget.given_up
-        chunks = (cases[begin : begin + CHUNK] for begin in range(0, len(cases), CHUNK))
+        left = iter(cases)
+        chunks = iter(lambda: tuple(islice(left, CHUNK)), ())
         calls = ((self.descriptions, chunk, dict(budget.given_up)) for chunk in chunks)
         results = chain.from_iterable(self._pool.results(run_chunk, calls))
-        yield from map(budget.counted, cases, results)
+        yield from ((case, budget.counted(case, found)) for case, found in zip(cases, results, strict=True))
 
     def close(self) -> None:
         """The pool ends what it has started."""
@@ -313,7 +315,7 @@ def run_chunk(
     if len(executor.descriptions) != len(expected):
         raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")
     check_same_targets(executor.descriptions, expected)
-    return list(executor.results(cases, given_up))
+    return [results for _, results in executor.results(cases, given_up)]
 
 
 def check_same_targets(actual: Sequence[TargetDescription], expected: Sequence[TargetDescription]) -> None:

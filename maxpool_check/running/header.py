@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,8 @@ import onnx
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, digest_of
+from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.stored_cases import StoredCases, digest_of
 from maxpool_check.results.details import (
     CorpusDescription,
     DocumentEdition,
@@ -135,7 +136,7 @@ def machine(environment: Mapping[str, str] = os.environ) -> ToolMachine:
 
 
 def header(
-    cases: Sequence[Case],
+    cases: Collection[Case],
     targets: Sequence[TargetDescription],
     known_files: Sequence[Path],
     command: Sequence[str] = (),
@@ -145,7 +146,7 @@ def header(
     settings: RunSettings | msgspec.UnsetType = msgspec.UNSET,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    used = {case.spec for case in cases}
+    used = cases.documents if isinstance(cases, StoredCases) else {case.spec for case in cases}
     return RunHeader(
         tool=maxpool_check.__version__,
         started=now(),

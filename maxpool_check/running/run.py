@@ -9,6 +9,7 @@ from itertools import chain
 
 import msgspec
 
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import defect_files, shipped_root
 from maxpool_check.judging.naming import Observations, contradictions
 from maxpool_check.judging.target_selector import OUTPUTS
@@ -65,13 +66,13 @@ def run(
 def write_results(
     plan: RunPlan,
     head: RunHeader,
-    results: Iterator[CaseResults],
+    results: Iterator[tuple[Case, CaseResults]],
     given_up: Callable[[], Mapping[str, str]],
     write: Callable[[Line], None],
     errors: Sequence[str] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Pass each line of a record behind its header to ``write``, by the results of each case.
+    """Pass each line of a record behind its header to ``write``, by the results of each case, in order.
 
     ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name.
     """
@@ -82,7 +83,7 @@ def write_results(
     missing: dict[str, dict[str, None]] = defaultdict(dict)
     outputs = RecordedOutputs()
     try:
-        for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
+        for number, (case, case_results) in enumerate(results, 1):
             for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
                 write(output)
             for execution in decisions.take(case, case_results):
@@ -111,9 +112,7 @@ def write_results(
             known=tuple(known),
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
-            contradicted=contradictions(
-                observations, lambda number: plan.cases[number].id, lambda number: plan.cases[number].oracle()
-            ),
+            contradicted=contradictions(observations, ((case.id, case.oracle) for case in plan.cases)),
             outputs_left_out=len(outputs.left_out),
         )
     )

@@ -38,7 +38,7 @@ def cases(corpus):
 
 def problems(folder):
     with pytest.raises(CorpusError) as error:
-        collect([folder])
+        collect([folder], check=contradictions)
     return [str(problem).removeprefix(f"{folder}/") for problem in error.value.problems]
 
 

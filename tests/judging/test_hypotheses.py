@@ -219,7 +219,6 @@ cases:
         observations.add(number, lines[-1])
     assert [line.verdict for line in lines] == ["diverges", "conforms"]
     assert names(lines[:1], {}) == [["dilation-ignored"]]
-    ids, oracles = (wrong.id, right.id), (wrong.oracle(), right.oracle())
-    contradicted = contradictions({"": observations}, ids.__getitem__, oracles.__getitem__)[""]
+    contradicted = contradictions({"": observations}, [(case.id, case.oracle) for case in (wrong, right)])[""]
     assert contradicted["dilation-ignored"] == {"float16": "casts:right"}
     assert names(lines[:1], contradicted) == [[]]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from maxpool_check.corpus import stored_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
@@ -20,7 +21,6 @@ from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import Execution
 from maxpool_check.results.storage import Recorder, read
 from maxpool_check.running import pool
-from maxpool_check.running.decisions import completeness
 from maxpool_check.running.executors import CASES_AHEAD, CELLS_AHEAD, CHUNK, ExecutionConfig, LocalExecutor
 from maxpool_check.running.run import TargetRecorders
 from maxpool_check.targets.name import parse
@@ -180,7 +180,8 @@ def test_a_strict_run_counts_what_the_document_allows(tmp_path):
 
 
 def entry(kinds, case="small:neg-inf", when="python"):
-    expected = ExpectedDivergence("e", TargetSelector.parse(when), (case,), frozenset(map(DivergenceKind, kinds)))
+    kinds, cases = frozenset(map(DivergenceKind, kinds)), (case,) if case else ()
+    expected = ExpectedDivergence("e", TargetSelector.parse(when), cases, kinds, by_conditions=not case)
     return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (expected,))
 
 
@@ -221,15 +222,28 @@ def test_the_first_unexpected_verdict_can_end_the_run(small):
 
 
 @pytest.mark.parametrize(
-    ("selected", "is_whole", "complete", "not_complete"),
-    [(6, True, ["small:*", "*:neg-inf"], ["other:*"]), (6, False, ["small:neg-*"], ["*:neg-inf"]),
-     (2, True, ["small:ordinary"], ["small:*"])],
+    ("most", "whole", "complete", "not_complete"),
+    [(None, True, ["small:*", "*:neg-inf", ""], ["other:*"]), (None, False, ["small:neg-*"], ["*:neg-inf", ""]),
+     (2, True, ["small:ordinary"], ["small:*", "small:neg-inf", ""])],
 )  # fmt: skip
-def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small, selected, is_whole, complete, not_complete):
-    cases = collect([small]).cases
-    is_complete = completeness(cases, cases[:selected], is_whole=is_whole)
-    assert all(map(is_complete, complete))
-    assert not any(map(is_complete, not_complete))
+def test_what_a_part_of_a_corpus_can_be_held_to(small, most, whole, complete, not_complete):
+    for patterns, status in ((complete, "stale"), (not_complete, "not-executed")):
+        for pattern in patterns:
+            run = record(small, RIGHT, most=most, whole=whole, known=[entry(SEED, pattern)])
+            assert [each.status for each in run.footer.known] == [status]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_very_many_cases_are_run_as_few_are(tmp_path, monkeypatch, jobs):
+    folder = many(tmp_path, 250)
+    (folder / "small.yaml").write_text(SMALL)
+    few = record(folder, kernel("keeps_the_seed"))
+    monkeypatch.setattr(stored_cases, "MOST_IN_MEMORY", 50)
+    assert not isinstance(collect([folder]).cases, tuple)
+    run = record(folder, kernel("keeps_the_seed"), jobs=jobs)
+    assert untimed(run.executions) == untimed(few.executions)
+    assert (run.header.cases_sha256, run.header.corpus) == (few.header.cases_sha256, few.header.corpus)
+    assert (run.footer.summary, run.footer.contradicted) == (few.footer.summary, few.footer.contradicted)
 
 
 GRAPHS = """\
@@ -343,7 +357,7 @@ def test_reading_cases_does_not_wait_for_a_target(tmp_path):
         for case in cases:
             executor.begin(case)
         executor.end()
-        (execution, *_), *_ = (each.executions for results in executor.results(cases) for each in results.values())
+        (execution, *_), *_ = (each.executions for _, results in executor.results(cases) for each in results.values())
     assert execution.verdict != "times-out"
 
 

@@ -7,7 +7,7 @@ the execution is undecided.
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -238,7 +238,7 @@ class _RecordCheck:
             parts |= {f"footer: known defect {each.id} on {each.target}": asdict(each) for each in footer.known}
         return parts
 
-    def _corpus(self) -> Sequence[Case]:
+    def _corpus(self) -> Collection[Case]:
         """The cases that those of the run were selected from, on which depends which known defects are stale."""
         described = self._record.header.corpus
         if described is None or described.cases <= len(self._cases):
@@ -270,14 +270,14 @@ class _Replay:
         for each in record.executions:
             self._stored[each.case, each.target][each.variant] = each
 
-    def results(self, cases: Sequence[Case]) -> Iterator[CaseResults]:
-        """The results of each case, in order."""
+    def results(self, cases: Iterable[Case]) -> Iterator[tuple[Case, CaseResults]]:
+        """Each case with its results, in order."""
         for case in cases:
             results = dict.fromkeys((target.name for target in self._targets), TargetResult())
             for target in self._targets:
                 if target.name not in self.given_up:
                     results[target.name] = self._judged(case, target, self._stored[case.id, target.name])
-            yield self._budget.counted(case, results)
+            yield case, self._budget.counted(case, results)
 
     def _judged(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> TargetResult:
         """The executions of a case on a target, as the judge makes them of the outcomes that the record tells."""
