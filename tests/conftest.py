@@ -124,21 +124,17 @@ def workers_forked():
         yield
 
 
-_READ, _CASES_OF = functools.cache(document.read), case_file.cases_of
+_CASES_OF = case_file.cases_of
 
 
 @functools.cache
 def _shipped_cases(path, root, most_cells):
-    return [*_CASES_OF(_READ(path), path, root, most_cells)]
+    return [*_CASES_OF(document.read_stepwise(path), path, root, most_cells)]
 
 
 @contextlib.contextmanager
 def cases_read_once():
     """Of ``cases/``, which no test changes, each process reads a file once."""
-    read = document.read
-
-    def read_shipped(path):
-        return _READ(path.absolute()) if CASES in path.absolute().parents else read(path)
 
     def cases_of(document, path, root, most_cells):
         if CASES not in path.absolute().parents:
@@ -146,7 +142,7 @@ def cases_read_once():
         found = _shipped_cases(path.absolute(), root.absolute(), most_cells)
         return [replace(case, origin=replace(case.origin, path=str(path))) for case in found]
 
-    with mock.patch.object(document, "read", read_shipped), mock.patch.object(case_file, "cases_of", cases_of):
+    with mock.patch.object(case_file, "cases_of", cases_of):
         yield
 
 

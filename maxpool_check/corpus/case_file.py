@@ -14,7 +14,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.clauses import BY_BINS, check_covers, names_in, with_clauses
-from maxpool_check.corpus.document import Document, Steps, read
+from maxpool_check.corpus.document import Document, Steps, read_stepwise
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
@@ -39,22 +39,24 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Cas
 
     Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    return [*cases_of(read(path), path, root, most_cells)]
+    return [*cases_of(read_stepwise(path), path, root, most_cells)]
 
 
 def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS) -> Iterator[Case]:
     """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError` behind the last one."""
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
-    problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.
     if any(key is None for _, key, _ in mistakes):
-        raise CorpusError(problems)
+        document.finish()
+        mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
+        raise CorpusError([document.problem(at, message, key=key) for at, key, message in mistakes])
+    problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     try:
         specified = specification(document.data.get("spec", DEFAULT))
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
     reader = _Reader(document, path, root, most_cells, specified)
-    for number in range(len(document.data["cases"])):
+    for number in document.entries("cases"):
         yield from reader.read_entry(number)
     if problems := [*problems, *reader.problems]:
         raise CorpusError(problems)
@@ -89,6 +91,8 @@ class _Reader:
         """The cases of one entry; a problem that several of them share is collected once."""
         entry = _merged(self._defaults, self._document.data["cases"][number])
         with self._mistakes(number):
+            if not isinstance(entry, Mapping):
+                raise BadValue(f"expected a map, found {describe(entry)}")
             for fields in _expanded(entry):
                 case = self._case(number, fields)
                 if case is not None:

@@ -9,8 +9,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ _WORDS = {
     ".nan": math.nan, ".NaN": math.nan, ".NAN": math.nan,
 }  # fmt: skip
 _NUMERIC = frozenset("+-.0123456789")
+_CASES = re.compile(r"^cases:[ \t]*(#.*)?$", re.MULTILINE)
+_AT_THE_MARGIN = re.compile(r"^[^\s#-]", re.MULTILINE)
+"""The beginning of a line that is none of a list, nor a comment: another key of the file, perhaps."""
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -42,7 +45,7 @@ class Mark:
 
     line: int
     column: int
-    inside: "list[Mark | int] | dict[Hashable, tuple[int, Mark | int]] | None" = None
+    inside: "list[Mark | int] | _Pairs | None" = None
     """The place of text or a number is one number, since a file has so many: its line times :data:`_LONGEST`, and its column."""
 
     @classmethod
@@ -50,17 +53,40 @@ class Mark:
         """The place itself, as a mark."""
         return cls(*divmod(place, _LONGEST)) if isinstance(place, int) else place
 
+    @classmethod
+    def at(cls, event: Any, inside: "list[Mark | int] | _Pairs") -> "Mark":
+        """The place of the list or map that an event begins."""
+        return cls(event.start_mark.line + 1, event.start_mark.column + 1, inside)
+
+
+_Pairs = dict[Hashable, tuple[int, "Mark | int"]]
+
 
 Steps = Sequence[str | int]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data, and the places of its values."""
+    """A file's data, and the places of its values; each of the ``steps`` parses one more entry of its list, if any is left."""
 
     path: str
     data: Any
     mark: Mark
+    steps: Iterator[None] = field(default_factory=lambda: iter(()))
+
+    def finish(self) -> None:
+        """Parse the rest of the file. Raises :class:`CorpusError`."""
+        for _ in self.steps:
+            pass
+
+    def entries(self, key: str) -> Iterator[int]:
+        """The numbers of the entries of a list, each as soon as it is parsed. Raises :class:`CorpusError` behind the last one."""
+        number, is_more = 0, True
+        while is_more:
+            while number < len(self.data[key]):
+                yield number
+                number += 1
+            is_more = next(self.steps, self) is None
 
     def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
         """A problem at the value of ``path``, or at a key in it; at the nearest place that exists."""
@@ -100,6 +126,16 @@ def read(path: Path) -> Document:
     return parse(text_of(path), str(path))
 
 
+def read_stepwise(path: Path) -> Document:
+    """Read one file up to its first case, if the list of its cases is the last thing in it; otherwise all of it.
+
+    Raises :class:`CorpusError`.
+    """
+    text = text_of(path)
+    cases = _CASES.search(text)
+    return _parsed(text, str(path), is_whole=cases is None or _AT_THE_MARGIN.search(text, cases.end()) is not None)
+
+
 def text_of(path: Path) -> str:
     """The text of one file. Raises :class:`CorpusError`."""
     name = str(path)
@@ -126,13 +162,27 @@ def _problem_behind(text: str, name: str, message: str) -> Problem:
 
 def parse(text: str, name: str) -> Document:
     """Parse the text of one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
+    return _parsed(text, name, is_whole=True)
+
+
+def _parsed(text: str, name: str, *, is_whole: bool) -> Document:
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         message = f"the character {unprintable[0]!r} is not allowed in YAML"
         raise CorpusError([_problem_behind(text[: unprintable.start()], name, message)])
     parser = _Parser(text, name)
+    steps = _steps(parser, text, name)
+    for _ in steps:
+        if not is_whole:
+            break
+    assert parser.root is not None
+    return Document(name, *parser.root, steps)
+
+
+def _steps(parser: "_Parser", text: str, name: str) -> Iterator[None]:
+    """Parse a file, with a step at each entry of its list of cases. Raises :class:`CorpusError`."""
     try:
-        root = parser.root()
+        yield from parser.steps()
     except yaml.MarkedYAMLError as error:
         place = error.problem_mark or error.context_mark
         line, column = (place.line + 1, place.column + 1) if place else (1, 1)
@@ -145,9 +195,8 @@ def parse(text: str, name: str) -> Document:
             if "\t" in "".join(text.splitlines()[line - 1 : line]):
                 message += "; indent YAML with spaces, not tabs"
         raise CorpusError([*parser.problems, Problem(name, line, column, message)]) from error
-    if parser.problems or root is None:
+    if parser.problems or parser.root is None:
         raise CorpusError(parser.problems or [Problem(name, 1, 1, "the file is empty")])
-    return Document(name, root[0], Mark.of(root[1]))
 
 
 def _other_format(text: str) -> str:
@@ -176,6 +225,8 @@ class _Parser:
     def __init__(self, text: str, name: str) -> None:
         self.name = name
         self.problems: list[Problem] = []
+        self.root: tuple[Any, Mark] | None = None
+        """The data of the file with its place; None if there are none."""
         # Not by yaml.parse: a generator takes as long as what it gives.
         self._next_event = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_event
         self._anchors: dict[str, tuple[Any, Mark | int, int]] = {}
@@ -183,15 +234,36 @@ class _Parser:
         """How many values there are so far, those of aliases included."""
         self._from_aliases = 0
 
-    def root(self) -> tuple[Any, Mark | int] | None:
-        """The data of the file with its place; None if there are none."""
-        root = None
+    def steps(self) -> Iterator[None]:
+        """Parse the file, with a step behind each entry of its list of cases."""
         while not isinstance(event := self._next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
-                if root is not None:
+                if self.root is not None:
                     raise _Stop("a second document starts here; one file is one document", event)
-                root = self._value(self._next_event(), 0)
-        return root
+                first = self._next_event()
+                if isinstance(first, yaml.MappingStartEvent) and first.anchor is None and first.tag is None:
+                    yield from self._whole_map(first)
+                else:
+                    data, place = self._value(first, 0)
+                    self.root = data, Mark.of(place)
+
+    def _whole_map(self, event: Any) -> Iterator[None]:
+        """Parse the map that is the whole file."""
+        data, pairs = dict[Any, Any](), _Pairs()
+        self.root = data, Mark.at(event, pairs)
+        while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
+            key, event = self._key(inner, 1), self._next_event()
+            is_list = isinstance(event, yaml.SequenceStartEvent) and not (event.anchor or event.tag)
+            if key[0] != "cases" or "cases" in data or not is_list:
+                self._put(data, pairs, key, self._value(event, 1))
+                continue
+            cases, places = list[Any](), list[Mark | int]()
+            self._put(data, pairs, key, (cases, Mark.at(event, places)))
+            while not isinstance(inner := self._next_event(), yaml.SequenceEndEvent):
+                value, of_value = self._value(inner, 2)
+                cases.append(value)
+                places.append(of_value)
+                yield
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
         """The value that an event begins, inside so many others, and its place."""
@@ -203,7 +275,7 @@ class _Parser:
         self._size += 1
         data: Any
         place: Mark | int
-        pairs: dict[Hashable, tuple[int, Mark | int]] = {}
+        pairs = _Pairs()
         if is_scalar:
             data = event.value if event.style or event.tag else scalar_value(event.value)
             place = (start.line + 1) * _LONGEST + start.column + 1
@@ -215,21 +287,25 @@ class _Parser:
                 value, of_value = self._value(inner, depth + 1)
                 data.append(value)
                 places.append(of_value)
-            place = Mark(start.line + 1, start.column + 1, places)
+            place = Mark.at(event, places)
         else:
             data = {}
             while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
-                key, of_key = self._key(inner, depth + 1)
-                value, of_value = self._value(self._next_event(), depth + 1)
-                if key in data:
-                    message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
-                    self.problems.append(Problem(self.name, *divmod(of_key, _LONGEST), message))
-                else:
-                    data[key], pairs[key] = value, (of_key, of_value)
-            place = Mark(start.line + 1, start.column + 1, pairs)
+                key = self._key(inner, depth + 1)
+                self._put(data, pairs, key, self._value(self._next_event(), depth + 1))
+            place = Mark.at(event, pairs)
         if event.anchor is not None:
             self._anchors[event.anchor] = data, place, self._size - size
         return data, place
+
+    def _put(self, data: dict[Any, Any], pairs: "_Pairs", key: tuple[str, int], value: tuple[Any, Mark | int]) -> None:
+        """Add a pair to a map, each part with its place."""
+        name, place = key
+        if name in data:
+            message = f"duplicate key '{name}', first on line {Mark.of(pairs[name][0]).line}"
+            self.problems.append(Problem(self.name, *divmod(place, _LONGEST), message))
+        else:
+            data[name], pairs[name] = value[0], (place, value[1])
 
     def _key(self, event: Any, depth: int) -> tuple[str, int]:
         key, place = self._value(event, depth)
