@@ -267,9 +267,14 @@ class _Parser:
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
         """The value that an event begins, inside so many others, and its place."""
+        is_scalar, start, size = type(event) is yaml.ScalarEvent, event.start_mark, self._size
+        if is_scalar and event.tag is event.anchor is None:
+            # As almost all are.
+            self._size += 1
+            data = event.value if event.style else scalar_value(event.value)
+            return data, (start.line + 1) * _LONGEST + start.column + 1
         if isinstance(event, yaml.AliasEvent):
             return self._named(event)
-        is_scalar, start, size = isinstance(event, yaml.ScalarEvent), event.start_mark, self._size
         if event.tag not in (None, "!") and not (is_scalar and event.tag == "tag:yaml.org,2002:str"):
             raise _Stop(f"the tag {event.tag} is not allowed", event)
         self._size += 1
