@@ -1,6 +1,7 @@
 """What commands that execute cases on targets have in common."""
 
 import contextlib
+import gc
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -119,6 +120,8 @@ def read_valid(files: CaseFiles, begin: Callable[[Case], None] | None = None) ->
             begin(case)
         return problems
 
+    # What was imported stays: to look through it again and again takes longer than a worker has requests for.
+    gc.freeze()
     try:
         return files.read(check=check)
     except KeyboardInterrupt as error:

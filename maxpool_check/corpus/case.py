@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -261,7 +261,7 @@ def contradictions(case: Case) -> list[Problem]:
 
     A case that its document excludes must expect the refusal.
     """
-    path, line, column = astuple(case.origin)
+    path, line, column = case.origin.path, case.origin.line, case.origin.column
     if case.expect is None and isinstance(case.resolved, Refused):
         reason = case.resolved.reason.value
         message = (

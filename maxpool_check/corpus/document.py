@@ -271,8 +271,8 @@ class _Parser:
         if is_scalar and event.tag is event.anchor is None:
             # As almost all are.
             self._size += 1
-            data = event.value if event.style else scalar_value(event.value)
-            return data, (start.line + 1) * _LONGEST + start.column + 1
+            value = event.value if event.style else scalar_value(event.value)
+            return value, (start.line + 1) * _LONGEST + start.column + 1
         if isinstance(event, yaml.AliasEvent):
             return self._named(event)
         if event.tag not in (None, "!") and not (is_scalar and event.tag == "tag:yaml.org,2002:str"):

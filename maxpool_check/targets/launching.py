@@ -1,6 +1,7 @@
 """The programs of targets: how they are started, under their guard, and what is shown of their stderr."""
 
 import contextlib
+import fcntl
 import os
 import re
 import socket
@@ -28,6 +29,9 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 
 _OF_USER = frozenset({"PYTHONPATH", "PYTHONHOME", "NODE_OPTIONS", "NODE_PATH"})
 """Variables that make a program load what is not in its environment."""
+
+_BYTES_AHEAD = 2**20
+"""How many bytes of requests wait in a pipe, so that a worker is not idle while this process does something else."""
 
 _MOST_SHOWN = 300
 _CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
@@ -95,6 +99,11 @@ def launch(program: Sequence[str], memory: int | None = None, *, isolated: bool)
         raise
     finally:
         guards_end.close()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        # Linux alone can, and may have given this user all that it gives.
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _BYTES_AHEAD)
     return Launched(process, lifeline)
 
 

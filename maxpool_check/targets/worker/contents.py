@@ -13,7 +13,6 @@ import json
 import platform
 import re
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -59,6 +58,9 @@ def requirements(distribution: Any) -> list[str]:
 def distributions(names: list[str]) -> dict[str, Any]:
     """The installed ones of these distributions and of what they require, by name; without names, all."""
     # Of several with one name, the first one is that which is imported.
+    # The tool, which imports this module, starts a worker first.
+    from importlib import metadata
+
     every = [each for each in metadata.distributions() if each.metadata["Name"]]
     installed = {normalized(each.metadata["Name"]): each for each in reversed(every)}
     if not names:
