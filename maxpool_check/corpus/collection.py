@@ -280,7 +280,7 @@ def _read(
         yield from suite.cases
         return
     try:
-        for case in case_file.cases_of(document.read_stepwise(file), file, root, most_cells):
+        for case in case_file.cases_of(document.read_to_first_case(file), file, root, most_cells):
             yield case if name == str(file) else replace(case, origin=replace(case.origin, path=name))
     except CorpusError as error:
         problems += error.problems

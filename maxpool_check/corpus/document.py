@@ -10,7 +10,8 @@ import math
 import re
 import sys
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ _WORDS = {
 }  # fmt: skip
 _NUMERIC = frozenset("+-.0123456789")
 _CASES = re.compile(r"^cases:[ \t]*(#.*)?$", re.MULTILINE)
-_AT_THE_MARGIN = re.compile(r"^[^\s#-]", re.MULTILINE)
-"""The beginning of a line that is none of a list, nor a comment: another key of the file, perhaps."""
+_OTHER_KEY = re.compile(r"^(?!-?\s|#).|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
+"""What another key of the file may begin with, behind the list of cases: no entry, comment or part of them at the margin, or an
+unusual end of a line."""
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -45,7 +47,7 @@ class Mark:
 
     line: int
     column: int
-    inside: "list[Mark | int] | _Pairs | None" = None
+    inside: "list[Mark | int] | dict[Hashable, tuple[int, Mark | int]] | None" = None
     """The place of text or a number is one number, since a file has so many: its line times :data:`_LONGEST`, and its column."""
 
     @classmethod
@@ -53,40 +55,25 @@ class Mark:
         """The place itself, as a mark."""
         return cls(*divmod(place, _LONGEST)) if isinstance(place, int) else place
 
-    @classmethod
-    def at(cls, event: Any, inside: "list[Mark | int] | _Pairs") -> "Mark":
-        """The place of the list or map that an event begins."""
-        return cls(event.start_mark.line + 1, event.start_mark.column + 1, inside)
-
-
-_Pairs = dict[Hashable, tuple[int, "Mark | int"]]
-
 
 Steps = Sequence[str | int]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data, and the places of its values; each of the ``steps`` parses one more entry of its list, if any is left."""
+    """A file's data, and the places of its values; the ``parser`` parses the cases that are not among them yet."""
 
     path: str
     data: Any
     mark: Mark
-    steps: Iterator[None] = field(default_factory=lambda: iter(()))
+    parser: "_Parser"
 
-    def finish(self) -> None:
-        """Parse the rest of the file. Raises :class:`CorpusError`."""
-        for _ in self.steps:
-            pass
-
-    def entries(self, key: str) -> Iterator[int]:
-        """The numbers of the entries of a list, each as soon as it is parsed. Raises :class:`CorpusError` behind the last one."""
-        number, is_more = 0, True
-        while is_more:
-            while number < len(self.data[key]):
-                yield number
-                number += 1
-            is_more = next(self.steps, self) is None
+    def cases(self) -> Iterator[int]:
+        """The numbers of the file's cases, each as soon as it is parsed. Raises :class:`CorpusError` behind the last one."""
+        number = 0
+        while number < len(self.data["cases"]) or self.parser.parses_case():
+            yield number
+            number += 1
 
     def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
         """A problem at the value of ``path``, or at a key in it; at the nearest place that exists."""
@@ -126,14 +113,11 @@ def read(path: Path) -> Document:
     return parse(text_of(path), str(path))
 
 
-def read_stepwise(path: Path) -> Document:
-    """Read one file up to its first case, if the list of its cases is the last thing in it; otherwise all of it.
-
-    Raises :class:`CorpusError`.
-    """
+def read_to_first_case(path: Path) -> Document:
+    """Read one file up to its first case, if its cases are the last thing in it, otherwise all of it. Raises :class:`CorpusError`."""
     text = text_of(path)
     cases = _CASES.search(text)
-    return _parsed(text, str(path), is_whole=cases is None or _AT_THE_MARGIN.search(text, cases.end()) is not None)
+    return parse(text, str(path), to_first_case=cases is not None and not _OTHER_KEY.search(text, cases.end()))
 
 
 def text_of(path: Path) -> str:
@@ -160,43 +144,19 @@ def _problem_behind(text: str, name: str, message: str) -> Problem:
     return Problem(name, text.count("\n") + 1, len(text) - text.rfind("\n"), message)
 
 
-def parse(text: str, name: str) -> Document:
-    """Parse the text of one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
-    return _parsed(text, name, is_whole=True)
-
-
-def _parsed(text: str, name: str, *, is_whole: bool) -> Document:
+def parse(text: str, name: str, *, to_first_case: bool = False) -> Document:
+    """Parse the text of one file, or up to its first case; ``name`` is its name in messages. Raises :class:`CorpusError`."""
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         message = f"the character {unprintable[0]!r} is not allowed in YAML"
         raise CorpusError([_problem_behind(text[: unprintable.start()], name, message)])
-    parser = _Parser(text, name)
-    steps = _steps(parser, text, name)
-    for _ in steps:
-        if not is_whole:
-            break
-    assert parser.root is not None
-    return Document(name, *parser.root, steps)
-
-
-def _steps(parser: "_Parser", text: str, name: str) -> Iterator[None]:
-    """Parse a file, with a step at each entry of its list of cases. Raises :class:`CorpusError`."""
-    try:
-        yield from parser.steps()
-    except yaml.MarkedYAMLError as error:
-        place = error.problem_mark or error.context_mark
-        line, column = (place.line + 1, place.column + 1) if place else (1, 1)
-        message = " ".join(part for part in (error.context, error.problem) if part)
-        if not isinstance(error, _Stop):
-            other = _other_format(text)
-            if other:
-                raise CorpusError([Problem(name, 1, 1, other)]) from error
-            message = f"not YAML: {message}"
-            if "\t" in "".join(text.splitlines()[line - 1 : line]):
-                message += "; indent YAML with spaces, not tabs"
-        raise CorpusError([*parser.problems, Problem(name, line, column, message)]) from error
-    if parser.problems or parser.root is None:
-        raise CorpusError(parser.problems or [Problem(name, 1, 1, "the file is empty")])
+    parser = _Parser(text, name, to_first_case=to_first_case)
+    with parser.converting_errors():
+        root = parser.root()
+    if root is None:
+        raise CorpusError([Problem(name, 1, 1, "the file is empty")])
+    parser.parses_case()
+    return Document(name, root[0], Mark.of(root[1]), parser)
 
 
 def _other_format(text: str) -> str:
@@ -222,11 +182,13 @@ class _Stop(yaml.MarkedYAMLError):
 class _Parser:
     """Makes data of the events of PyYAML's parser, in C if available."""
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, *, to_first_case: bool) -> None:
+        """``to_first_case``: to parse up to the list of the file's cases, which nothing follows."""
         self.name = name
+        self._text, self._stops = text, to_first_case
+        self._open: tuple[list[Any], list[Mark | int]] | None = None
+        """The list of cases, and their places, while some are left to be parsed."""
         self.problems: list[Problem] = []
-        self.root: tuple[Any, Mark] | None = None
-        """The data of the file with its place; None if there are none."""
         # Not by yaml.parse: a generator takes as long as what it gives.
         self._next_event = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_event
         self._anchors: dict[str, tuple[Any, Mark | int, int]] = {}
@@ -234,83 +196,103 @@ class _Parser:
         """How many values there are so far, those of aliases included."""
         self._from_aliases = 0
 
-    def steps(self) -> Iterator[None]:
-        """Parse the file, with a step behind each entry of its list of cases."""
+    def root(self) -> tuple[Any, Mark | int] | None:
+        """The data of the file with its place; None if there are none."""
+        root = None
         while not isinstance(event := self._next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
-                if self.root is not None:
+                if root is not None:
                     raise _Stop("a second document starts here; one file is one document", event)
-                first = self._next_event()
-                if isinstance(first, yaml.MappingStartEvent) and first.anchor is None and first.tag is None:
-                    yield from self._whole_map(first)
-                else:
-                    data, place = self._value(first, 0)
-                    self.root = data, Mark.of(place)
+                root = self._value(self._next_event(), 0)
+                if self._open is not None:
+                    break
+        return root
 
-    def _whole_map(self, event: Any) -> Iterator[None]:
-        """Parse the map that is the whole file."""
-        data, pairs = dict[Any, Any](), _Pairs()
-        self.root = data, Mark.at(event, pairs)
-        while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
-            key, event = self._key(inner, 1), self._next_event()
-            is_list = isinstance(event, yaml.SequenceStartEvent) and not (event.anchor or event.tag)
-            if key[0] != "cases" or "cases" in data or not is_list:
-                self._put(data, pairs, key, self._value(event, 1))
-                continue
-            cases, places = list[Any](), list[Mark | int]()
-            self._put(data, pairs, key, (cases, Mark.at(event, places)))
-            while not isinstance(inner := self._next_event(), yaml.SequenceEndEvent):
-                value, of_value = self._value(inner, 2)
-                cases.append(value)
-                places.append(of_value)
-                yield
+    def parses_case(self) -> bool:
+        """Add the next case to the data, if one is left. Raises :class:`CorpusError`."""
+        with self.converting_errors():
+            if self._open is None:
+                return False
+            if self._adds_entry(*self._open, 2):
+                return True
+            while not isinstance(self._next_event(), yaml.StreamEndEvent):
+                pass
+            self._open = None
+        return False
+
+    @contextmanager
+    def converting_errors(self) -> Iterator[None]:
+        """Raise :class:`CorpusError` for the errors of YAML, and at the end of the file for its problems."""
+        try:
+            yield
+        except yaml.MarkedYAMLError as error:
+            place = error.problem_mark or error.context_mark
+            line, column = (place.line + 1, place.column + 1) if place else (1, 1)
+            message = " ".join(part for part in (error.context, error.problem) if part)
+            if not isinstance(error, _Stop):
+                if other := _other_format(self._text):
+                    raise CorpusError([Problem(self.name, 1, 1, other)]) from error
+                message = f"not YAML: {message}"
+                if "\t" in "".join(self._text.splitlines()[line - 1 : line]):
+                    message += "; indent YAML with spaces, not tabs"
+            raise CorpusError([*self.problems, Problem(self.name, line, column, message)]) from error
+        if self.problems and self._open is None:
+            raise CorpusError(self.problems)
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
         """The value that an event begins, inside so many others, and its place."""
-        is_scalar, start, size = type(event) is yaml.ScalarEvent, event.start_mark, self._size
+        is_scalar, size = type(event) is yaml.ScalarEvent, self._size
         if is_scalar and event.tag is event.anchor is None:
             # As almost all are.
             self._size += 1
-            value = event.value if event.style else scalar_value(event.value)
-            return value, (start.line + 1) * _LONGEST + start.column + 1
+            return event.value if event.style else scalar_value(event.value), _place(event)
         if isinstance(event, yaml.AliasEvent):
             return self._named(event)
         if event.tag not in (None, "!") and not (is_scalar and event.tag == "tag:yaml.org,2002:str"):
             raise _Stop(f"the tag {event.tag} is not allowed", event)
+        if depth == MAX_DEPTH and not is_scalar:
+            raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
         self._size += 1
         data: Any
         place: Mark | int
-        pairs = _Pairs()
         if is_scalar:
-            data = event.value if event.style or event.tag else scalar_value(event.value)
-            place = (start.line + 1) * _LONGEST + start.column + 1
-        elif depth == MAX_DEPTH:
-            raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
+            data, place = event.value if event.style or event.tag else scalar_value(event.value), _place(event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            data, places = [], []
-            while not isinstance(inner := self._next_event(), yaml.SequenceEndEvent):
-                value, of_value = self._value(inner, depth + 1)
-                data.append(value)
-                places.append(of_value)
-            place = Mark.at(event, places)
+            data, places = [], list[Mark | int]()
+            while self._adds_entry(data, places, depth + 1):
+                pass
+            place = _mark(event, places)
         else:
-            data = {}
-            while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
-                key = self._key(inner, depth + 1)
-                self._put(data, pairs, key, self._value(self._next_event(), depth + 1))
-            place = Mark.at(event, pairs)
+            data, place = self._map(event, depth + 1)
         if event.anchor is not None:
             self._anchors[event.anchor] = data, place, self._size - size
         return data, place
 
-    def _put(self, data: dict[Any, Any], pairs: "_Pairs", key: tuple[str, int], value: tuple[Any, Mark | int]) -> None:
-        """Add a pair to a map, each part with its place."""
-        name, place = key
-        if name in data:
-            message = f"duplicate key '{name}', first on line {Mark.of(pairs[name][0]).line}"
-            self.problems.append(Problem(self.name, *divmod(place, _LONGEST), message))
-        else:
-            data[name], pairs[name] = value[0], (place, value[1])
+    def _adds_entry(self, values: list[Any], places: list[Mark | int], depth: int) -> bool:
+        """Add the next entry of a list and its place, if one is left."""
+        if isinstance(event := self._next_event(), yaml.SequenceEndEvent):
+            return False
+        value, place = self._value(event, depth)
+        values.append(value)
+        places.append(place)
+        return True
+
+    def _map(self, event: Any, depth: int) -> tuple[dict[str, Any], Mark]:
+        data, pairs = dict[str, Any](), dict[Hashable, tuple[int, Mark | int]]()
+        while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
+            (key, of_key), first = self._key(inner, depth), self._next_event()
+            is_list = key == "cases" and key not in data and isinstance(first, yaml.SequenceStartEvent)
+            if self._stops and depth == 1 and is_list:
+                self._open = [], []
+                data[key], pairs[key] = self._open[0], (of_key, _mark(first, self._open[1]))
+                break
+            value, of_value = self._value(first, depth)
+            if key in data:
+                message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
+                self.problems.append(Problem(self.name, *divmod(of_key, _LONGEST), message))
+            else:
+                data[key], pairs[key] = value, (of_key, of_value)
+        return data, _mark(event, pairs)
 
     def _key(self, event: Any, depth: int) -> tuple[str, int]:
         key, place = self._value(event, depth)
@@ -329,6 +311,14 @@ class _Parser:
         if self._from_aliases > MAX_FROM_ALIASES:
             raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
         return data, place
+
+
+def _place(event: Any) -> int:
+    return (event.start_mark.line + 1) * _LONGEST + event.start_mark.column + 1
+
+
+def _mark(event: Any, inside: Any) -> Mark:
+    return Mark(event.start_mark.line + 1, event.start_mark.column + 1, inside)
 
 
 def scalar_value(text: str) -> Any:

@@ -90,16 +90,16 @@ def described_tensor(value: Any) -> tuple[dict[str, Any], bytes | None]:
         tensor, content = described_tensor(value.bits)
         return {**tensor, "dtype": "bfloat16"}, content
     array = np.asarray(value)
-    name, sent = _sent(array.dtype)
-    content = None if sent is None else array.astype(sent, copy=False).tobytes()
-    return {"dtype": name, "shape": list(array.shape)}, content
+    dtype = array.dtype
+    # Of an array that is not a tensor, only the type and shape are sent.
+    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
+    content = array.astype(dtype.newbyteorder("<"), copy=False).tobytes() if is_tensor else None
+    return {"dtype": _name_of(dtype), "shape": list(array.shape)}, content
 
 
 @lru_cache(64)  # numpy puts the name together each time
-def _sent(dtype: np.dtype) -> tuple[str, np.dtype | None]:
-    """The name of a dtype, and that in which values are sent; None: of an array that is not a tensor, its type and shape are."""
-    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
-    return dtype.name, dtype.newbyteorder("<") if is_tensor else None
+def _name_of(dtype: np.dtype) -> str:
+    return dtype.name
 
 
 def decode(tensor: dict[str, Any]) -> Any:
@@ -112,16 +112,9 @@ def decode(tensor: dict[str, Any]) -> Any:
         if math.prod(shape) > MOST_CELLS:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
-    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
-    sent, own = _received(name)
-    return np.frombuffer(content, sent).reshape(shape).astype(own)
-
-
-@lru_cache(64)
-def _received(name: str) -> tuple[np.dtype, np.dtype]:
-    """The dtypes in which values with the name of a dtype are sent, and in which they are here."""
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
         dtype = np.dtype(name).base
-    return dtype.newbyteorder("<"), dtype.newbyteorder("=")
+    content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
+    return np.frombuffer(content, dtype.newbyteorder("<")).reshape(shape).astype(dtype.newbyteorder("="))
