@@ -19,7 +19,7 @@ from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.outputs import StoredOutput
-from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verdict
+from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
@@ -123,12 +123,6 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
     run = judged_case(case, target, oracle, _results(session, started))
-    if session.profile.name.reuses_sessions and any(
-        each.verdict not in NOT_EXECUTED | {Verdict.CONFORMS} for each in run.judgements.values()
-    ):
-        # What an earlier request has left in a session may be the reason.
-        again = _submitted(session, (each.with_requests(fresh=True) for each, _ in started))
-        return judged_case(case, target, oracle, _results(session, again))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.

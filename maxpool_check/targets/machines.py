@@ -24,7 +24,7 @@ HOST = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.
 OPTIONS = ("machine", "cpu", "sysroot")
 """The options of a target that say which processor executes it."""
 
-NOT_OF_RUNTIME = {"python", "sessions", "disable", *OPTIONS}
+NOT_OF_RUNTIME = {"python", "disable", *OPTIONS}
 """The options of targets that the tool takes, and not the runtime or its provider."""
 
 _OF_DEBIAN = {"aarch64": "arm64", "x86_64": "amd64"}

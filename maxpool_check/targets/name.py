@@ -73,11 +73,6 @@ class TargetName:
         return "onnx" in self.implements
 
     @property
-    def reuses_sessions(self) -> bool:
-        """Whether models of the same bytes share a session of the runtime."""
-        return "sessions" in self.options
-
-    @property
     def computes(self) -> bool:
         """Whether it computes outputs, as far as its name says: a user's kernel may not."""
         return not self.is_released or RUNTIMES[self.runtime].computes
@@ -142,10 +137,7 @@ def parse(text: str) -> TargetName:
             hint = f" (did you mean 'onnxruntime=={text}'?)"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets list'")
     options = _options(match, text)
-    has_sessions = RUNTIMES[runtime].adapter == "onnxruntime"
-    if "sessions" in options and (options["sessions"] != "reused" or not has_sessions):
-        raise BadTarget(f"'{text}': sessions=reused is for ONNX Runtime in Python alone, and is the only value")
-    if "disable" in options and not has_sessions:
+    if "disable" in options and RUNTIMES[runtime].adapter != "onnxruntime":
         raise BadTarget(f"'{text}': disable=OPTIMIZER,... is for ONNX Runtime in Python alone")
     if options.keys() & {*OPTIONS}:
         _check_machine(text, runtime, options)

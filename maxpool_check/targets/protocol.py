@@ -64,7 +64,7 @@ class Request:
 
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
-    told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model;
+    told. ``more`` are the further inputs of the model;
     ``feeds_input``: X is an input of it, not an initializer. ``permitted`` are the outputs that conform, as the case has them;
     ``digests`` are theirs as the runtime would return them, by which the worker compares its own.
     """
@@ -76,7 +76,6 @@ class Request:
     setting: str | None = None
     excluded: bool = False
     spec: str | None = None
-    fresh: bool = False
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
     permitted: tuple[Mapping[str, np.ndarray], ...] = ()
@@ -116,8 +115,6 @@ class Request:
             message["setting"] = self.setting
         if self.spec is not None:
             message["spec"] = self.spec
-        if self.fresh:
-            message["fresh"] = True
         if self.digests:
             message["permitted"] = self.digests
         return message

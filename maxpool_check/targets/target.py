@@ -148,8 +148,6 @@ class Target:
         else:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
-            if name.reuses_sessions:
-                options["reuse_sessions"] = True
             if "disable" in name.options:
                 options["disabled_optimizers"] = name.options["disable"].split(",")
             program, isolated = adapter(self._interpreter, runtime.adapter), self.python != sys.executable

@@ -29,7 +29,7 @@ from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.messages import decode, encode
-from tests.conftest import MISBEHAVING_WORKERS, ROOT, children, eventually, living, misbehaving, run_record, untimed
+from tests.conftest import MISBEHAVING_WORKERS, ROOT, children, eventually, living, misbehaving, run_record
 from tests.misbehaving_workers import UNABLE
 
 
@@ -274,44 +274,6 @@ def test_sent_tensors_are_row_major_and_little_endian():
     assert base64.b64decode(sent["data"]) == bytes([1, 0, 3, 0, 2, 0, 4, 0])
     # A dtype with a shape has the shape of the message.
     assert decode({"dtype": "(2,)u2", "shape": [4], "data": sent["data"]}).tolist() == [1, 3, 2, 4]
-
-
-# Sessions of ONNX Runtime that are right once.
-SITE = """\
-from onnxruntime import InferenceSession
-run = InferenceSession.run
-def right_once(session, *more):
-    outputs = run(session, *more)
-    if hasattr(session, "has_run"):
-        open(LOG, "a").write("wrong\\n")
-        DIES
-        return [output - 1 for output in outputs]
-    session.has_run = True
-    return outputs
-InferenceSession.run = right_once
-"""
-
-
-@pytest.mark.parametrize("then", [None, "pass", "import os; os._exit(9)"])
-def test_what_does_not_conform_in_a_reused_session_is_executed_again_in_one_of_its_own(tmp_path, monkeypatch, then):
-    cases = tmp_path / "cases"
-    cases.mkdir()
-    (cases / "same.yaml").write_text(
-        "cases:\n  - matrix: {n: [0, 1, 2, 3]}\n    id: $n\n    attributes: {kernel_shape: [2, 2]}\n"
-        "    input: {dtype: float32, shape: [1, 1, 3, 3], random: {seed: $n, values: distinct}}\n"
-    )
-    if then is not None:
-        site = SITE.replace("LOG", repr(str(tmp_path / "log"))).replace("DIES", then)
-        (tmp_path / "sitecustomize.py").write_text(site)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    reused = run_record(cases, "onnxruntime?sessions=reused")
-    assert {each.verdict for each in reused.executions} == {"conforms"}
-    assert reused.header.targets[0].session_options["reuse_sessions"] == "1"
-    if then is not None:
-        assert (tmp_path / "log").read_text().count("wrong") >= 3
-    else:
-        same = (msgspec.structs.replace(each, target="onnxruntime") for each in untimed(reused.executions))
-        assert tuple(same) == untimed(run_record(cases, "onnxruntime").executions)
 
 
 EXAMPLES = ROOT / "maxpool_check/docs/examples"

@@ -40,7 +40,7 @@ def test_another_release_of_a_target():
     (f"onnxruntime?machine={HOST}&sysroot=here", "a machine other than this one"),
     ("onnxruntime?cpu=max&python=python3", "without python="),
     ("onnxruntime-web==1.30.0?machine=aarch64", "for runtimes with wheels of Python"),
-    ("openvino?sessions=reused", "sessions=reused is for ONNX Runtime in Python alone"),
+    ("openvino?disable=x", "disable=OPTIMIZER,... is for ONNX Runtime in Python alone"),
     ("python:kernel.py", "python:PATH.py:FUNCTION"),
     ("command:", "command:PROGRAM"),
     ("transform:onnxsim==0.8.1", "it has no :on:RUNTIME"),

@@ -6,12 +6,9 @@ Or has it infer the shapes of outputs, when it loads a model or by its symbolic 
 from __future__ import annotations
 
 import ctypes
-import difflib
 import importlib
 import importlib.util
-import logging
 import re
-from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,12 +34,6 @@ _LEVELS = {
 }
 """The levels besides the default, ORT_ENABLE_ALL; the last is new in 1.22."""
 
-_MOST_SESSIONS = 1024
-"""How many sessions are kept if they are reused."""
-
-_MOST_BYTES = 2**16
-"""The largest inputs of a session that is kept: it keeps their memory, too, and its start counts for less."""
-
 _DISTRIBUTIONS = {
     "CUDAExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA and cuDNN", "cuda"),
     "TensorrtExecutionProvider": ("onnxruntime-gpu", "an NVIDIA GPU with CUDA, cuDNN and TensorRT", "tensorrt"),
@@ -65,8 +56,7 @@ _RECORD = "session.record_ep_graph_assignment_info"
 class Runtime(Adapter):
     """One provider of one ONNX Runtime, without fallback to the CPU provider.
 
-    Each request has its own session; with the option ``reuse_sessions``, models of the same bytes share one, unless a request is
-    ``fresh``. ``disabled_optimizers`` are names of optimizers that no session applies.
+    Each request has its own session. ``disabled_optimizers`` are names of optimizers that no session applies.
     """
 
     title = "ONNX Runtime"
@@ -102,10 +92,6 @@ class Runtime(Adapter):
             related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
-        self.reused = self._session
-        if options.get("reuse_sessions"):
-            self.reused = lru_cache(_MOST_SESSIONS)(self._session)
-            related["reuse_sessions"] = "1"
         self.disabled = options.get("disabled_optimizers") or []
         if self.disabled:
             related["disabled_optimizers"] = ",".join(self.disabled)
@@ -121,8 +107,7 @@ class Runtime(Adapter):
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model."""
         setting = request.get("setting")
-        is_fresh = request.get("fresh") or sum(array.nbytes for array in inputs.values()) > _MOST_BYTES
-        session = (self._session if is_fresh else self.reused)(request["model"], setting)
+        session = self._session(request["model"], setting)
         provider = self._provider_of(session)
         if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
             # It raises an error without a status after the session has run.
@@ -206,6 +191,8 @@ class SymbolicInference(Adapter):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
+        import logging
+
         from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 
         logging.disable(logging.CRITICAL)
@@ -281,6 +268,8 @@ def _where(provider: str) -> str:
     known = onnxruntime.get_all_providers()
     if provider in known:
         return f". Name the interpreter of a build that has it: -t onnxruntime@{provider}?python=PATH"
+    import difflib
+
     lowered = {name.lower(): name for name in (*_DISTRIBUTIONS, *known)}
     similar = difflib.get_close_matches(provider.lower(), lowered, 1)
     return f". Did you mean {lowered[similar[0]]}?" if similar else ""
