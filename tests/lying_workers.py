@@ -1,26 +1,25 @@
-"""A Python whose worker is wrong about its own outputs: what each of them does wrong is what its function says.
+"""A Python whose worker is wrong about the bytes behind its results: what each of them does wrong is what its function says.
 
-Started as ``lying_workers.py NAME ARGUMENT...``, in the place of ``python ARGUMENT...``. The first result, by which the tool
-finds the newest operator set, is as it should be.
+Started as ``lying_workers.py NAME ARGUMENT...``, in the place of ``python ARGUMENT...``.
 """
 
-import base64
-import itertools
 import os
 import sys
 
 
-def says_match(honest, number):
-    """Says of every result that it is the first of the permitted ones."""
-    fields = {"id": honest["id"], "type": "match", "set": 0}
-    return {**fields, "provider": honest["provider"]} if "provider" in honest else honest
+def says_more(tensor):
+    """Says that there is one byte more."""
+    tensor["data"] += 1
 
 
-def hashes_other_bytes(honest, number):
-    """Compares the right outputs, and returns zeros."""
-    for tensor in honest.get("outputs", {}).values():
-        tensor["data"] = base64.b64encode(bytes(len(base64.b64decode(tensor["data"])))).decode()
-    return honest
+def says_less_than_nothing(tensor):
+    """Says that there are fewer than none."""
+    tensor["data"] = -1
+
+
+def says_text(tensor):
+    """Says that the bytes are in the line, and sends others behind it."""
+    tensor["data"] = "AAAA"
 
 
 def main(name, arguments):
@@ -30,14 +29,16 @@ def main(name, arguments):
     sys.path.insert(0, arguments[2])
     from worker import __main__ as worker
 
-    message, numbers = worker._message, itertools.count()
+    encode = worker.encode
 
-    def lies(request, outcome):
-        honest = message(request, outcome)
-        number = next(numbers) if "provider" in honest else 0
-        return globals()[name](honest, number) if number else honest
+    def lies(value, following):
+        tensor = encode(value, following)
+        # By its first results, the tool finds the newest operator set.
+        if following is not None:
+            globals()[name](tensor)
+        return tensor
 
-    worker._message = lies
+    worker.encode = lies
     sys.argv = ["worker", arguments[4]]
     worker.main()
 

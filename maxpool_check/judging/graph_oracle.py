@@ -11,7 +11,7 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import WrongOutput, compare, wrong_tensor
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import identical, same
+from maxpool_check.reference.dtypes import same
 from maxpool_check.reference.pooling import Pooling
 
 _DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
@@ -70,22 +70,6 @@ class GraphOracle(Oracle):
             **{name: self.graph.flow[number] for name, number in sides.items() if number is not None},
             **({BEHIND: self.plain.outputs["Y"]} if BEHIND in sides else {}),
         }
-
-    @cached_property
-    def permitted(self) -> tuple[Mapping[str, np.ndarray], ...]:
-        """Outputs as a target may return them, each set as a whole: the reference's first, then those of other interpretations."""
-        if not self.graph.context.is_alone:
-            return tuple(graph.expected for graph in self.graphs)
-        sets = [self.expected]
-        for alternative in self.alternatives:
-            others = [] if alternative is self else [alternative.pooled]
-            for pooled in (*others, *(alternative.interpretations if alternative.nan_is_open else ())):
-                arranged = pooled.arranged(alternative.pooling.layout)
-                assert arranged.Indices is not None
-                outputs = {"Y": arranged.Y, "Indices": arranged.Indices.astype(alternative.dtype("Indices"))}
-                if not any(all(identical(outputs[name], each[name]) for name in outputs) for each in sets):
-                    sets.append(outputs)
-        return tuple(sets)
 
     @property
     def graphs(self) -> "tuple[GraphOracle, ...]":

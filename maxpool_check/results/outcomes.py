@@ -13,15 +13,10 @@ from maxpool_check.results.details import InferredOutput
 
 @dataclass(frozen=True, eq=False)
 class Returned:
-    """The outputs by name; ``provider`` is that which ran the node, if the runtime reports it.
-
-    ``permitted`` is the number of those of the permitted outputs that the worker found equal, bit for bit; None: it has returned
-    the outputs themselves.
-    """
+    """The outputs by name; ``provider`` is that which ran the node, if the runtime reports it."""
 
     outputs: Mapping[str, np.ndarray]
     provider: str | None = None
-    permitted: int | None = None
 
     @cached_property
     def digests(self) -> Mapping[str, str]:

@@ -1,7 +1,6 @@
 """One case on one target: executes its requests, judges their outcomes, and makes the lines of the record."""
 
 import contextlib
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,7 +13,7 @@ from maxpool_check.judging.defects import severity_of
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.dtypes import digest, name_of
+from maxpool_check.reference.dtypes import identical, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
@@ -30,10 +29,6 @@ from maxpool_check.targets.worker.messages import ORIGINAL
 
 MOST_VALUES = 100
 """The record of a fault holds X if it has up to so many cells."""
-
-
-COMPARED_IN_FULL = 20
-"""Of the outputs that workers compare, those of one case in so many are compared here as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,39 +71,18 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
     Raises ``CannotStart`` if the worker cannot be started again.
     """
     oracle = case.oracle()
-    run = finish_case(session, case, start_case(session, case, variants, oracle), oracle)
+    run = finish_case(session, case, start_case(session, case, variants), oracle)
     if session.failure is not None:
         raise session.failure
     return run
 
 
-def _oracle_to_compare(session: TargetSession, case: Case, oracle: GraphOracle | Refused) -> GraphOracle | None:
-    """The oracle by whose outputs the worker of a target compares its own; None if all its outputs are compared here.
-
-    What a program of the user says of its own outputs proves nothing. Of the others one case in :data:`COMPARED_IN_FULL` is
-    compared here: by the digest of the case, the target and its version, so that each run of them compares the same.
-    """
-    if isinstance(oracle, Refused) or not session.target.compares:
-        return None
-    described = session.profile.description
-    digest = hashlib.sha256(f"{case.sha256} {described.name} {described.version}".encode()).digest()
-    if int.from_bytes(digest[:8], "big") % COMPARED_IN_FULL == 0:
-        return None
-    # Where the reference fails, so does the judge, which says so of each execution.
-    with contextlib.suppress(Exception):
-        _ = oracle.permitted
-        return oracle
-    return None
-
-
-def start_case(
-    session: TargetSession, case: Case, variants: Collection[Variant], oracle: GraphOracle | Refused
-) -> StartedCase:
+def start_case(session: TargetSession, case: Case, variants: Collection[Variant]) -> StartedCase:
     """Submit the requests of a case in those of the variants that apply to it."""
     if isinstance(session, OutputsSession):
         plans = session.plans(case, variants)
     else:
-        plans = plan(case, variants, session.profile, _oracle_to_compare(session, case, oracle))
+        plans = plan(case, variants, session.profile)
     return _submitted(session, plans)
 
 
@@ -212,20 +186,17 @@ def executions(run: CaseRun) -> list[Execution]:
 
 def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
     """The outputs that are not the reference's bit for bit, by digest; None for one that is too large to be recorded."""
-    returned = {
-        sha256: (name, each.outcome.outputs[name])
-        for each in run.results.values()
-        if isinstance(each.outcome, Returned) and each.outcome.permitted != 0
-        for name, sha256 in each.outcome.digests.items()
-    }
-    expected = {}
-    if isinstance(run.oracle, GraphOracle) and returned:
+    expected: Mapping[str, np.ndarray] = {}
+    if isinstance(run.oracle, GraphOracle):
         # Where the reference fails, so does the judge: of such an execution, too, all outputs are recorded.
         with contextlib.suppress(Exception):
             expected = run.oracle.expected
-    reference = {digest(expected[name]) for name in {name for name, _ in returned.values()} & expected.keys()}
     return {
-        sha256: StoredOutput.of(tensor, sha256) for sha256, (_, tensor) in returned.items() if sha256 not in reference
+        each.outcome.digests[name]: StoredOutput.of(tensor, each.outcome.digests[name])
+        for each in run.results.values()
+        if isinstance(each.outcome, Returned)
+        for name, tensor in each.outcome.outputs.items()
+        if name not in expected or not identical(tensor, expected[name])
     }
 
 
@@ -255,7 +226,6 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         interpretations=dict(judgement.interpretations),
         causes=judgement.causes,
         digests=dict(outcome.digests) if isinstance(outcome, Returned) else {},
-        matched=isinstance(outcome, Returned) and outcome.permitted is not None,
         inferred=dict(outcome.outputs) if isinstance(outcome, Inferred) else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         severity=severity.value if severity is not None else "",

@@ -136,7 +136,7 @@ class _CaseQueue:
         # Computed once for all targets, and while their workers are busy.
         oracle = case.oracle()
         started = {
-            name: start_case(session, case, self._variants, oracle)
+            name: start_case(session, case, self._variants)
             for name, session in self._sessions.items()
             if name not in self.budget.given_up
         }

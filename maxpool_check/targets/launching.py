@@ -30,8 +30,8 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 _OF_USER = frozenset({"PYTHONPATH", "PYTHONHOME", "NODE_OPTIONS", "NODE_PATH"})
 """Variables that make a program load what is not in its environment."""
 
-_BYTES_AHEAD = 2**20
-"""How many bytes of requests wait in a pipe, so that a worker is not idle while this process does something else."""
+_MOST_IN_PIPE = 2**20
+"""How many bytes may wait in a pipe, so that a worker is not idle while this process does something else."""
 
 _MOST_SHOWN = 300
 _CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
@@ -101,9 +101,9 @@ def launch(program: Sequence[str], memory: int | None = None, *, isolated: bool)
         guards_end.close()
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         # Linux alone can, and may have given this user all that it gives.
-        assert process.stdin is not None
         with contextlib.suppress(OSError):
-            fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _BYTES_AHEAD)
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _MOST_IN_PIPE)
     return Launched(process, lifeline)
 
 

@@ -82,8 +82,6 @@ class PlannedRequest:
         is_said = target.name.is_released or (described.provider and outcome.provider is not None)
         if self.opset is not None and is_said and outcome.provider != described.provider:
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}")
-        if outcome.permitted is not None:
-            return outcome
         outputs = {name: self.translation.output(name, value) for name, value in outcome.outputs.items()}
         return replace(outcome, outputs=outputs)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.targets.launching import launch, shown
-from maxpool_check.targets.protocol import MOST_BYTES, Request, about_line, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import MOST_BYTES, about_line, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
@@ -144,10 +144,10 @@ class Worker:
         if self._stdin in self._open:
             self._unwritten.append(memoryview(line))
 
-    def read(self, number: int, seconds: float, request: Request | None = None) -> Outcome:
+    def read(self, number: int, seconds: float, *, takes_bytes: bool = False) -> Outcome:
         """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
 
-        Raises :class:`CannotStart` if the program never became ready.
+        ``takes_bytes``: those of outputs may follow its line. Raises :class:`CannotStart` if the program never became ready.
         """
         _ = self.description
         line = b""
@@ -157,7 +157,12 @@ class Worker:
             if not line:
                 return self.death()
             message = parsed(line)
-            outcome = outcome_of(message, number, request.permitted if request is not None else ())
+            for tensor in message["outputs"].values() if takes_bytes and message.get("type") == "result" else ():
+                if isinstance(tensor["data"], int):
+                    tensor["data"] = self._next_bytes(tensor["data"], seconds)
+            outcome = outcome_of(message, number)
+        except EOFError:
+            return self.death()
         except TimeoutError:
             if self._stdin not in self._open:
                 return self.death()
@@ -256,15 +261,29 @@ class Worker:
 
     def next_line(self, seconds: float) -> bytes:
         """The next line, b"" at the end. Raises ``TimeoutError``."""
+        line = self._next(seconds, lambda searched: self._unread.find(b"\n", searched) + 1)
+        self._heard("out", line)
+        return line
+
+    def _next_bytes(self, count: int, seconds: float) -> bytes:
+        """So many bytes behind a line. Raises ``TimeoutError``, ``ValueError``, and ``EOFError`` if there are fewer."""
+        if not 0 <= count <= MOST_BYTES:
+            raise ValueError(f"{count} bytes behind a line")
+        content = self._next(seconds, lambda _: count if len(self._unread) >= count else 0) if count else b""
+        if len(content) < count:
+            raise EOFError
+        return content
+
+    def _next(self, seconds: float, end_of: Callable[[int], int]) -> bytes:
+        """What is read up to the end that is found (0: not yet) from where was searched before; all that is left at the end."""
         left, searched = seconds, 0
         while True:
-            end = self._unread.find(b"\n", searched)
+            end = end_of(searched)
             searched = len(self._unread)
-            if end >= 0 or searched > MOST_BYTES or (searched and self._stdout not in self._open):
-                line = bytes(self._unread[: end + 1] if end >= 0 else self._unread)
-                del self._unread[: len(line)]
-                self._heard("out", line)
-                return line
+            if end or searched > MOST_BYTES or (searched and self._stdout not in self._open):
+                taken = bytes(self._unread[: end or searched])
+                del self._unread[: len(taken)]
+                return taken
             if self._stdout not in self._open:
                 return b""
             if left <= 0:

@@ -1,6 +1,6 @@
 """The messages to and from a worker, as JSON objects, and mistakes in them: ``docs/kernel.md`` describes the protocol.
 
-A worker of the tool may get the digests of ``permitted`` outputs, and says with ``match`` which of them it returns.
+To and from a worker of the tool, the bytes of tensors may follow the line of a message, which then has their numbers.
 """
 
 import base64
@@ -65,8 +65,7 @@ class Request:
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
     told. ``more`` are the further inputs of the model;
-    ``feeds_input``: X is an input of it, not an initializer. ``permitted`` are the outputs that conform, as the case has them;
-    ``digests`` are theirs as the runtime would return them, by which the worker compares its own.
+    ``feeds_input``: X is an input of it, not an initializer.
     """
 
     X: np.ndarray
@@ -78,8 +77,6 @@ class Request:
     spec: str | None = None
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
-    permitted: tuple[Mapping[str, np.ndarray], ...] = ()
-    digests: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -115,30 +112,26 @@ class Request:
             message["setting"] = self.setting
         if self.spec is not None:
             message["spec"] = self.spec
-        if self.digests:
-            message["permitted"] = self.digests
         return message
 
 
-def outcome_of(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]] = ()) -> Outcome:
-    """The outcome that a message reports of the request with this ``id`` and these ``permitted`` outputs.
+def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
+    """The outcome that a message reports of the request with this ``id``.
 
     Raises ``ValueError`` for a message that breaks the protocol, with the key that is wrong and what is allowed.
     """
     try:
-        return _outcome(message, number, permitted)
+        return _outcome(message, number)
     except Exception as error:
         # Only now, because every outcome of a run comes this way.
         raise ValueError(in_message(message, number) or f"{type(error).__name__}: {error}") from error
 
 
-def _outcome(message: Mapping[str, Any], number: int, permitted: Sequence[Mapping[str, np.ndarray]]) -> Outcome:
+def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
     # To Python, true equals 1.
     if isinstance(message["id"], bool) or message["id"] != number:
         raise ValueError("another id")
     match message["type"]:
-        case "match" if permitted:
-            return Returned(permitted[message["set"]], message.get("provider"), permitted=message["set"])
         case "result":
             outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
             return Returned(outputs, message.get("provider"))

@@ -39,7 +39,6 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile, smallest_request
 from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
-from maxpool_check.targets.worker.messages import digest
 
 _NHWC_TITLE = "com.microsoft.NhwcMaxPool"
 _NHWC_ATTRIBUTES = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides")
@@ -49,13 +48,8 @@ class _Unclaimed(NotExpressible):
     """The target claims no document that means the same as that of the case."""
 
 
-def plan(
-    case: Case, variants: Collection[Variant], target: TargetProfile, oracle: GraphOracle | None = None
-) -> list[VariantPlan]:
-    """How a case is executed on a target, in those of the variants that apply to it, in order of execution.
-
-    ``oracle`` is that of the case if its worker is to compare the outputs.
-    """
+def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
+    """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
     plans = []
     for variant in case.variants(variants):
         if variant.variation is NHWC_MAXPOOL and not has_nhwc_maxpool(target.description):
@@ -69,8 +63,6 @@ def plan(
             kind = NotClaimed if isinstance(error, _Unclaimed) else NotExecuted
             plans.append(VariantPlan(case, variant, not_executed=kind(str(error))))
             continue
-        if oracle is not None and len(parts) == 1:
-            parts = [_with_permitted(parts[0], oracle)]
         plans.append(VariantPlan(case, variant, tuple(parts)))
     return plans
 
@@ -92,17 +84,6 @@ def has_nhwc_maxpool(target: TargetDescription) -> bool:
     match = parts_of_name(target.name)
     runtime = RUNTIMES.get(match["name"]) if match else None
     return target.provider == "CPUExecutionProvider" and runtime is not None and runtime.adapter == "onnxruntime"
-
-
-def _with_permitted(planned: PlannedRequest, oracle: GraphOracle) -> PlannedRequest:
-    """The request with the outputs that the document permits, if the target has them so."""
-    names, translation = planned.request.outputs, planned.translation
-    if "Indices" in names and translation.converts_indices:
-        return planned
-    permitted = tuple({name: each[name] for name in names} for each in oracle.permitted)
-    returned = ({name: translation.returned(tensor) for name, tensor in each.items()} for each in permitted)
-    request = replace(planned.request, permitted=permitted, digests=tuple(map(digest, returned)))
-    return replace(planned, request=request)
 
 
 def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:

@@ -48,7 +48,7 @@ class TargetSession:
                 request = replace(request, model=self.rewrite(request.model))
             self._submitted += 1
             numbers.append(self._submitted)
-            line = (request.line_and_bytes if self.target.compares else request.line)(self._submitted)
+            line = (request.line_and_bytes if self.target.takes_bytes else request.line)(self._submitted)
             self._waiting.append((self._submitted, request, line))
         try:
             self._write_ahead()
@@ -159,7 +159,7 @@ class TargetSession:
             _ = worker.description
             # A worker begins when it is ready, or has written the outcome before this one.
             began = max(self._written_at.pop(number), worker.arrived)
-            outcome = worker.read(number, self.target.seconds, request)
+            outcome = worker.read(number, self.target.seconds, takes_bytes=self.target.takes_bytes)
         except CannotStart as error:
             self.failure = self.target.cannot_start(error)
             return
@@ -169,7 +169,7 @@ class TargetSession:
             # This process may have been busy when the line came.
             seconds = worker.seconds
         if isinstance(outcome, Crashed) and worker.executed:
-            outcome = self._alone(number, request, line, outcome)
+            outcome = self._alone(number, line, outcome)
         self._written.popleft()
         self._outcomes[number] = outcome, seconds
         died = isinstance(outcome, (Crashed, TimedOut, Failed)) and not worker.alive
@@ -180,13 +180,13 @@ class TargetSession:
             self._waiting.extendleft(reversed(self._written))
             self._written.clear()
 
-    def _alone(self, number: int, request: Request, line: bytes, crash: Crashed) -> Outcome:
+    def _alone(self, number: int, line: bytes, crash: Crashed) -> Outcome:
         """Execute a request again in a new worker: it shows whether an earlier request may have caused the crash."""
         self._close_worker()
         try:
             worker = self._start()
             worker.write(line)
-            outcome = worker.read(number, self.target.seconds, request)
+            outcome = worker.read(number, self.target.seconds, takes_bytes=self.target.takes_bytes)
         except CannotStart:
             self._close_worker()
             return crash

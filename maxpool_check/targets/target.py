@@ -103,8 +103,8 @@ class Target:
             self._interpreter = machines.interpreter(self.machine, self.python)
         except CannotMake as error:
             raise CannotStart(f"{name} cannot be started: {error}") from error
-        self.compares = name.is_released and transcript is None and self.npm_folder is None
-        """Whether its workers compare outputs with permitted ones: not the user's, and not with a transcript."""
+        self.takes_bytes = name.is_released and transcript is None and self.npm_folder is None
+        """Whether the bytes of tensors follow the lines to and from its workers: not the user's, and not with a transcript."""
 
     def _made(self, distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
         """The folder of the environment of a release. Raises :class:`CannotStart`."""

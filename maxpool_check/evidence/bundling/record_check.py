@@ -294,7 +294,7 @@ class _Replay:
             own = stored.get(variant.name)
             if own is not None:
                 plain = msgspec.structs.replace(own, known=None, status="")
-                kept = {name: getattr(own, name) for name in ("origin", "seconds", "matched")}
+                kept = {name: getattr(own, name) for name in ("origin", "seconds")}
                 is_same = _is_same(msgspec.structs.replace(line, **kept), plain)
                 # Where an output of another variant is missing, a verdict that compares the two may be right.
                 may_compare = None in outcomes.values() and isinstance(outcome, Returned) and not is_same

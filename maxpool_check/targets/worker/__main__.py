@@ -3,8 +3,7 @@
 Started as ``python -m worker ADAPTER``: the beginning of the name of its module, and of another class than ``Runtime`` a dot and
 its name. The first line out is ``ready`` or ``failed``. Each request gets one ``result``, ``refusal``, ``unable`` or
 ``failed`` with its id, in the order of the requests. The bytes of the model and the inputs of a request may follow its
-line, which then has their numbers. A request may name ``permitted`` outputs by their digests: of a result with such
-outputs, ``match`` says which ``set`` of them it is.
+line, which then has their numbers; so do those of the outputs follow the line of its result.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import platform
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Iterable
 
 import numpy as np
 
-from .messages import decode, digest, encode
+from .messages import decode, encode
 
 PROTOCOL = 1
 
@@ -50,8 +49,8 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
-    def send(message: dict[str, Any]) -> None:
-        out.write(json.dumps(message).encode() + b"\n")
+    def send(message: dict[str, Any], following: Iterable[bytes] = ()) -> None:
+        out.write(b"".join([json.dumps(message).encode(), b"\n", *following]))
         out.flush()
 
     refuses = False
@@ -81,6 +80,7 @@ def main() -> None:
     )
     for line in requests:
         request = json.loads(line)
+        following: list[bytes] | None = [] if isinstance(request["model"], int) else None
         try:
             request["model"] = _bytes(request["model"], requests)
             for tensor in request["inputs"].values():
@@ -89,27 +89,16 @@ def main() -> None:
             began = time.monotonic()
             outcome = adapter.run(request, inputs)
             outcome["seconds"] = time.monotonic() - began
-            message = _message(request, outcome)
+            if outcome["type"] == "result":
+                outcome["outputs"] = {name: encode(value, following) for name, value in outcome["outputs"].items()}
         except Exception as error:
-            message = {"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"}
-        send(message)
+            outcome, following = {"type": "failed", "message": f"{type(error).__name__}: {error}"}, None
+        send({"id": request["id"], **outcome}, following or ())
 
 
 def _bytes(data: str | int, requests: IO[bytes]) -> bytes:
     """The bytes of base64, or as many as follow the line."""
     return base64.b64decode(data, validate=True) if isinstance(data, str) else requests.read(data)
-
-
-def _message(request: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
-    """The message of an outcome: outputs that are among the permitted ones are named by their number."""
-    message = {"id": request["id"], **outcome}
-    if outcome["type"] == "result":
-        outputs, permitted = message.pop("outputs"), request.get("permitted")
-        if permitted and (sha256 := digest(outputs)) in permitted:
-            message.update(type="match", set=permitted.index(sha256))
-        else:
-            message["outputs"] = {name: encode(value) for name, value in outputs.items()}
-    return message
 
 
 def _processor() -> dict[str, Any]:
