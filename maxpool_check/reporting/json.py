@@ -26,7 +26,7 @@ def write(report: RunReport, file: TextIO) -> None:
     document = {
         "schema": SCHEMA,
         "exit_code": report.exit_code,
-        "complete": record.footer is not None,
+        "complete": record.footer is not None and not record.footer.errors,
         "summary": {"cases": record.header.cases, "executions": len(record.executions)} | report.totals,
         "profile": record.header.profile,
         "targets": [{**target_data(target), "summary": report.counts[target.name]} for target in record.header.targets],

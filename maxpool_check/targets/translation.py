@@ -45,11 +45,6 @@ class Translation:
         """A case as it is, for a runtime that takes the layout of its document."""
         return cls(attributes, shape, document.layout, document.layout, **others)
 
-    @property
-    def converts_indices(self) -> bool:
-        """Whether Indices of the runtime are not those of the case in another layout."""
-        return self.numbering is not None or self.index_dtype != "int64"
-
     def input(self, X: np.ndarray) -> np.ndarray:
         """X as the runtime takes it."""
         if X.ndim < 3 or (self.source is self.target and not self.crop):
@@ -72,12 +67,6 @@ class Translation:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
-
-    def returned(self, tensor: np.ndarray) -> np.ndarray:
-        """An output of the case as the runtime returns it, where no Indices are converted; :meth:`output` undoes it."""
-        if self.source is self.target or tensor.ndim < 3:
-            return tensor
-        return np.ascontiguousarray(self.target.from_core(self.source.to_core(tensor)))
 
     def inferred(self, name: str, output: InferredOutput) -> InferredOutput:
         """What a runtime infers of an output, as :meth:`output` would have it."""

@@ -18,7 +18,6 @@ import pytest
 import maxpool_check
 from maxpool_check.reference.dtypes import NAMES, NUMPY
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.record import Verdict
 from maxpool_check.results.storage import read
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.targets import process, protocol
@@ -176,11 +175,11 @@ def test_after_an_interruption_no_outcome_is_taken_for_that_of_another_request(s
     counting = session("counts_its_calls")
     original, left = getattr(Worker, step), [number]
 
-    def interrupted(self, *arguments):
+    def interrupted(self, *arguments, **named):
         left[0] -= 1
         if left[0] == 0:
             raise Interrupted
-        return original(self, *arguments)
+        return original(self, *arguments, **named)
 
     monkeypatch.setattr(Worker, step, interrupted)
     with pytest.raises(Interrupted):
