@@ -61,8 +61,8 @@ def distributions(names: list[str]) -> dict[str, Any]:
     # The tool, which imports this module, starts a worker first.
     from importlib import metadata
 
-    every = [each for each in metadata.distributions() if each.metadata["Name"]]
-    installed = {normalized(each.metadata["Name"]): each for each in reversed(every)}
+    named = [(each.metadata["Name"], each) for each in metadata.distributions()]
+    installed = {normalized(name): each for name, each in reversed(named) if name}
     if not names:
         return installed
     needed: dict[str, Any] = {}

@@ -7,22 +7,20 @@ is not installed it is read as uint16.
 from __future__ import annotations
 
 import base64
+import importlib.util
 import math
 from functools import lru_cache
 from typing import Any, Iterable
 
 import numpy as np
 
-try:
-    import ml_dtypes
-except ImportError:
-    ml_dtypes = None  # type: ignore[assignment]
+_HAS_BFLOAT16 = importlib.util.find_spec("ml_dtypes") is not None
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64",
           "uint8", "uint16", "uint32", "uint64")  # fmt: skip
 """All that runtimes pool, by name."""
 
-NUMPY_DTYPES = tuple(name for name in DTYPES if ml_dtypes is not None or name != "bfloat16")
+NUMPY_DTYPES = tuple(name for name in DTYPES if _HAS_BFLOAT16 or name != "bfloat16")
 """The dtypes that numpy has in this environment."""
 
 ORIGINAL = "original"
@@ -103,7 +101,8 @@ def decode(tensor: dict[str, Any]) -> Any:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
     if name == "bfloat16":
-        dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+        # It is slow to import, and most tensors have another dtype.
+        dtype = np.dtype(importlib.import_module("ml_dtypes").bfloat16 if _HAS_BFLOAT16 else "uint16")
     else:
         dtype = np.dtype(name).base
     content = base64.b64decode(data, validate=True) if isinstance(data, str) else data
