@@ -172,7 +172,7 @@ def of_runs(size, folder):
             raise RuntimeError(f"{count} cases came to {footer}")
         return used
 
-    for count, repetitions in ((size.cases, size.repetitions), (size.many, 1)):
+    for count, repetitions in ((size.cases, 2 * size.repetitions + 1), (size.many, 1)):
         pairs = against_loop(case_files(folder, count), repetitions, partial(run, count))
         yield row(f"`run` of {count} cases / {loop}", pairs, 1.75)
     yield row(f"the same: the largest process with {size.many} cases", pairs, 150, "MB")
@@ -241,8 +241,8 @@ Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, n
 [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
 - {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
-- Repetitions: {size.repetitions}, fewer for long commands. Ratios are the lowest, the median and the
-  highest; processor time is that of all processes, MB are those of the largest
+- Repetitions: {size.repetitions}, {2 * size.repetitions + 1} of the first row, fewer of long commands. Ratios are the lowest, the median
+  and the highest; processor time is that of all processes, MB are those of the largest
 
 | one / its floor | by the clock | of the processor | seconds of both | MB | wanted | met |
 |---|---:|---:|---:|---:|---|---|
