@@ -78,7 +78,7 @@ class Decisions:
         self._explaining: dict[tuple[str, str], Defect] = {}
         self._corpus, self._cases = plan.corpus, plan.cases
         self._defects = {defect.id: defect for defect in plan.known}
-        # Those of other targets need no cases.
+        # Those of other targets expect nothing here.
         about = [
             defect
             for defect in plan.known
