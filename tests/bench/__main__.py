@@ -94,8 +94,8 @@ def row(what, pairs, limit=None, unit="x"):
     clock, processor = (" to ".join(f"{f(each):.3g}" for f in (min, statistics.median, max)) for each in ratios)
     wanted = met = ""
     if limit is not None:
-        wanted, found = f"at most {limit:g} {unit}", {value <= limit for value in of_unit[unit]}
-        met = "unclear" if len(found) > 1 else "yes" if found == {True} else "no"
+        wanted, found = f"at most {limit:g} {unit}", [value <= limit for value in of_unit[unit]]
+        met = "yes" if all(found) else f"{sum(found)} of {len(found)}"
     taken = " / ".join(f"{statistics.median(each.wall for each in sides):.3g} s" for sides in zip(*pairs, strict=True))
     return f"| {what} | {clock} | {processor} | {taken} | {max(of_unit['MB']):.3g} | {wanted} | {met} |"
 
