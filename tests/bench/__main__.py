@@ -95,7 +95,7 @@ def row(what, pairs, limit=None, unit="x"):
     wanted = met = ""
     if limit is not None:
         wanted, found = f"at most {limit:g} {unit}", [value <= limit for value in of_unit[unit]]
-        met = "yes" if all(found) else f"{sum(found)} of {len(found)}"
+        met = {len(found): "yes", 0: "no"}.get(sum(found), f"{sum(found)} of {len(found)}")
     taken = " / ".join(f"{statistics.median(each.wall for each in sides):.3g} s" for sides in zip(*pairs, strict=True))
     return f"| {what} | {clock} | {processor} | {taken} | {max(of_unit['MB']):.3g} | {wanted} | {met} |"
 
