@@ -6,10 +6,12 @@ import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import IO
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
+from maxpool_check.files import named
 
 MOST_IN_MEMORY = 10_000
 """So many cases, about 25 MB, are kept in memory."""
@@ -40,12 +42,14 @@ class StoredCases(Collection[Case]):
 
     def _store(self) -> None:
         _update(self._digest, self._recent)
-        for begin in range(0, len(self._recent), _TOGETHER):
-            pickler = pickle.Pickler(self._file, pickle.HIGHEST_PROTOCOL)
-            # A tensor of a file stays there: the file is on this machine.
-            pickler.dispatch_table = {Recipe: Recipe.reduced_here}
-            pickler.dump(self._recent[begin : begin + _TOGETHER])
-        self._end, self._recent = self._file.tell(), []
+        with named(Path(tempfile.gettempdir())):
+            for begin in range(0, len(self._recent), _TOGETHER):
+                pickler = pickle.Pickler(self._file, pickle.HIGHEST_PROTOCOL)
+                # A tensor of a file stays there: the file is on this machine.
+                pickler.dispatch_table = {Recipe: Recipe.reduced_here}
+                pickler.dump(self._recent[begin : begin + _TOGETHER])
+            self._file.flush()
+            self._end, self._recent = self._file.tell(), []
 
     @cached_property
     def _file(self) -> IO[bytes]:
