@@ -1,7 +1,6 @@
 """The programs of targets: how they are started, under their guard, and what is shown of their stderr."""
 
 import contextlib
-import fcntl
 import os
 import re
 import socket
@@ -99,8 +98,10 @@ def launch(program: Sequence[str], memory: int | None = None, *, isolated: bool)
         raise
     finally:
         guards_end.close()
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        # Linux alone can, and may have given this user all that it gives.
+    if sys.platform == "linux":
+        import fcntl  # no other system can
+
+        # Linux may have given this user all that it gives.
         with contextlib.suppress(OSError):
             for pipe in filter(None, (process.stdin, process.stdout)):
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _MOST_IN_PIPE)
