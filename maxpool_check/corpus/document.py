@@ -282,7 +282,8 @@ class _Parser:
         while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
             (key, of_key), first = self._key(inner, depth), self._next_event()
             is_list = key == "cases" and key not in data and isinstance(first, yaml.SequenceStartEvent)
-            if self._stops and depth == 1 and is_list:
+            # An alias of the whole file must still be one without an anchor before it.
+            if self._stops and depth == 1 and is_list and event.anchor is None:
                 self._open = [], []
                 data[key], pairs[key] = self._open[0], (of_key, _mark(first, self._open[1]))
                 break

@@ -228,6 +228,7 @@ def test_all_problems_are_reported_together_and_once(corpus):
         "cases:\n",
         "cases:\n# None.\n",
         CASE.replace("  - id", "  - &a\n    id") + "  - *a\n",
+        "--- &a\n" + CASE + "  - *a\n",
     ],
 )
 def test_a_file_that_is_read_case_by_case_is_the_same_as_the_whole_file(tmp_path, text):
