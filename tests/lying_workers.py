@@ -4,6 +4,7 @@ Started as ``lying_workers.py NAME ARGUMENT...``, in the place of ``python ARGUM
 """
 
 import os
+import signal
 import sys
 
 
@@ -20,6 +21,12 @@ def says_less_than_nothing(tensor):
 def says_text(tensor):
     """Says that the bytes are in the line, and sends others behind it."""
     tensor["data"] = "AAAA"
+
+
+def dies(tensor):
+    """Is killed while the tool waits for more."""
+    tensor["data"] += 2**20
+    signal.alarm(1)
 
 
 def main(name, arguments):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from maxpool_check.corpus import document
+from maxpool_check.corpus import document, stored_cases
 from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.case_file import cases_of
 from maxpool_check.corpus.collection import collect
@@ -244,8 +244,10 @@ def test_a_file_that_is_read_case_by_case_is_the_same_as_the_whole_file(tmp_path
     assert outcome(document.read_to_first_case) == outcome(document.read)
 
 
-def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
-    folder = corpus("cases:\n  - id: a$i\n    matrix: {i: [5, 6, 7, 8, 9]}\n    "
+@pytest.mark.parametrize("most", [5, 500])
+def test_a_large_file_is_read_again_and_must_be_the_same(corpus, monkeypatch, most):
+    monkeypatch.setattr(stored_cases, "MOST_IN_MEMORY", most)
+    folder = corpus(f"cases:\n  - id: a$i\n    matrix: {{i: {[*range(5, 127)]}}}\n    "
                     "input: {npy: x.npy, set: [{at: [0, 0, 0, 0], to: $i}]}\n"
                     "    attributes: {kernel_shape: [2, 2]}\n")  # fmt: skip
     np.save(folder / "x.npy", np.ones((1, 1, 100, 100), np.float32))

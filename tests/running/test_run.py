@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from maxpool_check.corpus import stored_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging import verdicts
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import Execution
@@ -231,6 +232,15 @@ def test_what_a_part_of_a_corpus_can_be_held_to(small, most, whole, complete, no
         for pattern in patterns:
             run = record(small, RIGHT, most=most, whole=whole, known=[entry(SEED, pattern)])
             assert [each.status for each in run.footer.known] == [status]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_conditions_alike_those_that_fewer_cases_meet_come_first(small, order):
+    wide = replace(entry(SEED, ""), id="wide")
+    few = replace(entry(SEED, ""), id="few", conditions=Conditions(values=("neg-inf",)))
+    known = [replace(each, expected=tuple(replace(of, defect=each.id) for of in each.expected)) for each in (wide, few)]
+    run = record(small, kernel("keeps_the_seed"), known=known[::order])
+    assert {each.known for each in run.executions if each.known} == {"few"}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

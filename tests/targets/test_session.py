@@ -411,13 +411,13 @@ def test_a_description_that_no_report_can_hold(cli, small, tmp_path, field):
 @pytest.mark.parametrize(
     ("name", "message"),
     [("says_more", "the worker broke the protocol"), ("says_less_than_nothing", "-1 bytes behind a line"),
-     ("says_text", "the worker broke the protocol")],
+     ("says_text", "the worker broke the protocol"), ("dies", "killed by SIGALRM")],
 )  # fmt: skip
 def test_bytes_that_are_not_as_a_worker_says_are_noticed(cli, small, tmp_path, name, message):
     python, record = tmp_path / name, tmp_path / "record.jsonl"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/lying_workers.py" {name} "$@"\n')
     python.chmod(0o755)
-    assert cli("run", small, "-t", f"onnxruntime?python={python}", "--timeout", "2", "-q", "-o", record).code == 3
+    assert cli("run", small, "-t", f"onnxruntime?python={python}", "--timeout", "2", "-q", "-o", record).code in (1, 3)
     executions = read(record).executions
     assert not any(each.digests for each in executions)
     assert any(message in each.message for each in executions)
