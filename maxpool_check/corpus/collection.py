@@ -131,9 +131,10 @@ def collect(
 ) -> Corpus:  # fmt: skip
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    ``only``: no other files than these. ``check`` gets each case as soon as it is read, in order, and says what is wrong with it. In a folder without case files,
-    tests of other suites are read; a path may also name such a test. Cases of the corpus that comes with the tool have its names as
-    their origin. Raises :class:`CorpusError` with all problems of the files.
+    ``only``: no other files than these. ``check`` gets each case as soon as it is read, in order, and says what is wrong
+    with it. In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the
+    corpus that comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the
+    files.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path, str]] = {}

@@ -239,10 +239,11 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     and a fault on special values alone is ``special``. ``translation`` lists how a case of another document became a model of
     operator set ``opset``. ``layout`` is that of X and all coordinates, ``size`` the number of cells of X.
     ``interpretations`` are those of open points that the outputs agree with, or ``mixed``. ``digests`` are SHA-256 of the
-    outputs. ``inferred`` is what a target says that computes none. ``counts`` are numbers of wrong cells by kind, ``windows`` by kind and by what the windows hold. ``wrong`` marks
-    the wrong cells of each output that finite values show, and those that special values alone show. ``explained_by`` are known
-    defects that explain some of the wrong cells, and ``unexplained`` the kinds of the others. ``differences`` are the first cells
-    where conforming outputs differ from the reference. ``seconds`` is how long the target had the requests, the first time if a crash repeats them.
+    outputs. ``inferred`` is what a target says that computes none. ``counts`` are numbers of wrong cells by kind,
+    ``windows`` by kind and by what the windows hold. ``wrong`` marks the wrong cells of each output that finite values
+    show, and those that special values alone show. ``explained_by`` are known defects that explain some of the wrong cells,
+    and ``unexplained`` the kinds of the others. ``differences`` are the first cells where conforming outputs differ from
+    the reference. ``seconds`` is how long the target had the requests, the first time if a crash repeats them.
     """
 
     target: str
