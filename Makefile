@@ -15,14 +15,19 @@
 # make constraints      renew tests/constraints.txt, the versions that are installed for the tests
 
 PYTHON ?= python3
-# That of the tests has the versions of tests/constraints.txt: what runs and reports use does not change with them.
+# The environment of the tests has the versions of tests/constraints.txt; that of runs and reports the newest.
 BIN := .venv/bin
 TESTS_BIN := .venv-tests/bin
 
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all slow-tests test-time prove bench check style types corpus format generated reports site picture constraints clean
+.DEFAULT_GOAL := help
+.PHONY: help run test test-slow test-all slow-tests test-time prove bench check style types corpus format generated reports site picture constraints clean
+
+# The head of this file.
+help:
+	@sed -n '/^$$/q; s/^# //p' $(firstword $(MAKEFILE_LIST))
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -78,10 +83,12 @@ clean:
 	rm -rf .venv .venv-tests build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(@D:/bin=) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
+	@echo "making $(@D:/bin=), about half a minute"
+	@$(PYTHON) -m venv $(@D:/bin=) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
 
 $(TESTS_BIN)/.installed: pyproject.toml tests/constraints.txt
-	$(PYTHON) -m venv $(@D:/bin=) && $(TESTS_BIN)/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[test]' && touch $@
+	@echo "making $(@D:/bin=), about two minutes"
+	@$(PYTHON) -m venv $(@D:/bin=) && $(TESTS_BIN)/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[test]' && touch $@
 
 constraints: $(BIN)/.installed
 	$(BIN)/uv pip compile --quiet --upgrade --universal --extra test --no-header --no-annotate pyproject.toml -o tests/constraints.txt

@@ -1,9 +1,9 @@
 """The pages of the documentation as tests read them: their blocks of code in order, and how to run each as a reader does.
 
-What is written in HTML comments in front of a block: ``given: NAME...``, files that the reader has (``GIVEN``); ``not run:
-REASON``, no test can run it, and ``test_docs`` counts them; ``needs: PROGRAM``, it is left out where that is not installed.
+What is written in HTML comments in front of a block: ``given: NAME...``, files that the reader has (``GIVEN``); ``needs:
+PROGRAM``, it is left out where that is not installed.
 A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output.
-All blocks of a page are run in one folder, in order.
+All blocks of a page are run in one folder, in order. In quoted output, a line of three dots stands for lines that are left out.
 """
 
 import os
@@ -30,7 +30,10 @@ _BLOCK = re.compile(
     r"(?P<comments>(?:^<!--(?:(?!-->)[^`])*-->\n)*)^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"<!-- (?P<name>given|not run|needs): (?P<value>[^>]+) -->")
+_COMMENT = re.compile(r"<!-- (?P<name>given|needs): (?P<value>[^>]+) -->")
+LEFT_OUT = "..."
+"""The line of quoted output that stands for lines that are left out."""
+
 _SHELL = re.compile(r"[|<>&;$*`]")
 _JUDGING = ("run", "gate", "model", "fuzz", "explain", "defects", "history", "bisect", "repro")
 """The commands that exit with 1 for what they find."""
@@ -38,14 +41,13 @@ _JUDGING = ("run", "gate", "model", "fuzz", "explain", "defects", "history", "bi
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, a program it ``needs``."""
+    """A block of code of a page, and what is said of it: ``given`` files, a program it ``needs``."""
 
     page: str
     language: str
     file: str | None
     text: str
     given: tuple[str, ...] = ()
-    not_run: str = ""
     needs: str = ""
 
     @property
@@ -67,8 +69,8 @@ def blocks(name):
     found = []
     for match in _BLOCK.finditer(PAGES[name].read_text()):
         said = {each["name"]: each["value"] for each in _COMMENT.finditer(match["comments"])}
-        given, not_run, needs = (said.get(each, "") for each in ("given", "not run", "needs"))
-        found.append(Block(name, match["language"], match["file"], match["text"], tuple(given.split()), not_run, needs))
+        given, needs = (said.get(each, "") for each in ("given", "needs"))
+        found.append(Block(name, match["language"], match["file"], match["text"], tuple(given.split()), needs))
     return found
 
 
@@ -122,7 +124,7 @@ def execute(line, folder):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
-        capture_output=True, text=True, cwd=folder, env=environment(PATH=path, PIP_CONSTRAINT=CONSTRAINTS), timeout=1800, check=False,
+        capture_output=True, text=True, cwd=folder, env=environment(PATH=path, PIP_CONSTRAINT=CONSTRAINTS, HOST="localhost"), timeout=1800, check=False,
     )  # fmt: skip
     return Finished(done.returncode, done.stdout, done.stderr)
 
@@ -135,5 +137,16 @@ def allowed_codes(line):
 
 
 def without_versions(text):
-    """The output without what depends on the machine: the version of Python."""
-    return re.sub(r"Python \d+\.\d+\.\d+", "Python X", text)
+    """The output without what depends on the machine: the version of Python, and the seconds of a run."""
+    return re.sub(
+        r"(executions  )\d+ s$", r"\1N s", re.sub(r"Python \d+\.\d+\.\d+", "Python X", text), flags=re.MULTILINE
+    )
+
+
+def as_quoted(out, quoted):
+    """The output of a command, shortened as a page quotes it: as many lines in front of its three dots, and as many behind."""
+    if LEFT_OUT not in quoted.splitlines():
+        return out
+    lines, shown = out.splitlines(keepends=True), quoted.splitlines(keepends=True)
+    first = shown.index(f"{LEFT_OUT}\n")
+    return "".join([*lines[:first], shown[first], *lines[len(lines) - (len(shown) - first - 1) :]])

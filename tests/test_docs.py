@@ -25,10 +25,7 @@ from maxpool_check.results.record import KnownStatus, Verdict
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications.specification import Reason
 from tests.conftest import ROOT, on_a_terminal
-from tests.pages import GIVEN, PAGES, README, allowed_codes, blocks, execute, without_versions
-
-NOT_RUN = {"pip install maxpool-check": "the package comes from an index"}
-"""The commands that no test runs, and why; all others are run."""
+from tests.pages import GIVEN, PAGES, README, allowed_codes, as_quoted, blocks, execute, without_versions
 
 
 def follow(name, folder):
@@ -41,7 +38,7 @@ def follow(name, folder):
         if block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.text)
-        elif block.not_run or (block.needs and not shutil.which(block.needs)):
+        elif block.needs and not shutil.which(block.needs):
             continue
         elif block.language == "python":
             exec(compile(block.text, f"{name}: python", "exec"), {})
@@ -58,24 +55,31 @@ def follow(name, folder):
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(name, tmp_path):
     for block, out in follow(name, tmp_path):
-        assert without_versions(out) == without_versions(block.output), block.commands[0]
+        assert without_versions(as_quoted(out, block.output)) == without_versions(block.output), block.commands[0]
     missing = {block.needs for block in blocks(name) if block.needs and not shutil.which(block.needs)}
     if missing:
         pytest.skip(f"some blocks need what is not installed: {', '.join(sorted(missing))}")
 
 
-def test_what_is_not_run_is_counted_and_the_case_files_of_the_pages_agree_with_the_reference(tmp_path):
-    every = [(name, number, block) for name in PAGES for number, block in enumerate(blocks(name))]
-    unrun = {line: block.not_run for _, _, block in every if block.not_run for line in block.commands}
-    assert {line.partition(" #")[0].strip(): why for line, why in unrun.items()} == NOT_RUN
-    for name, number, block in every:
+def test_the_case_files_of_the_pages_agree_with_the_reference(tmp_path):
+    every = [block for name in PAGES for block in blocks(name)]
+    for number, block in enumerate(every):
         if block.language == "yaml" and block.text.startswith("spec:"):
-            (tmp_path / f"{Path(name).stem}-{number}.yaml").write_text(block.text)
+            (tmp_path / f"{Path(block.page).stem}-{number}.yaml").write_text(block.text)
     cases = collect([tmp_path]).cases
     assert {case.spec for case in cases} >= {"onnx-12", "onnx-22", "xmos-maxpool2d"}
     assert [problem for case in cases for problem in contradictions(case)] == []
-    assert len(README.read_text().splitlines()) <= 150
+    assert len(README.read_text().splitlines()) <= 110
     assert (ROOT / "maxpool_check/docs/report.png").stat().st_size < 200_000
+
+
+def test_the_first_lines_of_readme_help_and_the_package_say_the_same(cli):
+    _, question, first = README.read_text().replace("\n\n", "\0").replace("\n", " ").split("\0")[:3]
+    explanation, _, _ = first.removeprefix("`maxpool-check` ").partition(" It is for ")
+    help_text = " ".join(cli("--help").out.split())
+    assert f"{question} {explanation[0].upper()}{explanation[1:]} Examples:" in help_text
+    description = re.search('^description = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+    assert f"{question} {explanation[0].upper()}{explanation[1:]}".startswith(description)
 
 
 def prose(text):
@@ -155,7 +159,11 @@ def _write():
         with tempfile.TemporaryDirectory() as folder:
             for block, out in follow(name, Path(folder)):
                 command = block.commands[0]
-                path.write_text(path.read_text().replace(f"$ {command}\n{block.output}", f"$ {command}\n{out}"))
+                path.write_text(
+                    path.read_text().replace(
+                        f"$ {command}\n{block.output}", f"$ {command}\n{as_quoted(out, block.output)}"
+                    )
+                )
 
 
 if __name__ == "__main__":

@@ -127,9 +127,11 @@ class _Commands(click.Group):
 )
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli(config: str | None, color: str) -> None:
-    """Check whether a runtime computes MaxPool as specified.
+    """Does this runtime compute MaxPool as specified?
 
-    Runs the cases of a corpus on runtimes, compares every result with the reference bit by bit, and reports divergences.
+    Executes MaxPool on real releases of real runtimes and compares Y and Indices with a reference, bit by bit. It names
+    every difference, draws the window that the wrong cell comes from, and explains it by a reviewed defect of the
+    runtime where one is known.
 
     \b
     Examples:

@@ -179,6 +179,7 @@ def _call(function: Callable[..., Any], *arguments: object) -> Any:
 def _cluster_pool(make: Callable[[], Resource], scheduler: str) -> Iterator[Pool]:
     try:
         from distributed import CancelledError, Client, KilledWorker
+        from distributed import TimeoutError as NoWorkerInTime
         from distributed.comm.core import CommClosedError
     except ImportError as error:
         raise PoolLost("--dask needs dask, which is not installed: pip install 'maxpool-check[dask]'") from error
@@ -195,9 +196,13 @@ def _cluster_pool(make: Callable[[], Resource], scheduler: str) -> Iterator[Pool
             client.run(_end_on_cluster, run, on_error="ignore")
 
     with client:
+        try:
+            # Workers that were started just before register in a second or two.
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except NoWorkerInTime as error:
+            message = f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}"
+            raise PoolLost(message) from error
         threads = sum(client.nthreads().values())
-        if not threads:
-            raise PoolLost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
         # Each call is executed, even with the arguments of an earlier one.
         executor = client.get_executor(pure=False)
         submit = partial(executor.submit, _call_on_cluster, maxpool_check.__version__, run, make)

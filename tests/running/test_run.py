@@ -11,6 +11,7 @@ import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
+import distributed
 import pytest
 
 from maxpool_check.corpus import stored_cases
@@ -516,6 +517,11 @@ def test_a_cluster_that_cannot_be_used_is_said(cli, small, monkeypatch):
     words = ("run", small, "-t", RIGHT, "--dask", address)
     unreachable = cli(*words).check(3, err=f"the dask scheduler {address} cannot be reached")
     cli(*words, "-j", "2").check(2, "-j is for this machine")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        address = empty.scheduler_address
+        cli("run", small, "-t", RIGHT, "--dask", address).check(
+            3, err=f"no workers; start one with: dask worker {address}"
+        )
     monkeypatch.setitem(sys.modules, "distributed", None)
     uninstalled = cli(*words).check(3, err="pip install 'maxpool-check[dask]'")
     assert "Traceback" not in unreachable.err + uninstalled.err
