@@ -28,7 +28,7 @@ from maxpool_check.corpus.selection import ALL, names_of_documents, of_documents
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.flow import read_inputs
+from maxpool_check.models.inputs import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.shapes import shape_of
 from maxpool_check.models.testing import ModelPlan, run_models

@@ -288,6 +288,7 @@ def accept(
     with options.raising(ValueError, about=f"nothing can be written for {record}: "):
         added = defects_for(stored, with_cases(known, tuple(cases.values())), reason, kind, cases)
     if not added:
+        options.refuse_incomplete(record, stored)
         options.echo("no unexpected divergences")
         return 0
     upstream = Upstream("open", date.today(), issue) if issue is not None else None

@@ -251,6 +251,7 @@ def accept(
       maxpool-check gate accept gate.jsonl --base old.jsonl -k 'edge/nan*' -o accepted.yaml --author A --reason NaN
     """
     from datetime import date, timedelta
+    from itertools import islice
 
     from maxpool_check.commands.case_files import mistakes
     from maxpool_check.comparing.acceptance import add_accepted, narrowest
@@ -261,6 +262,11 @@ def accept(
     if until < date.today():
         raise click.UsageError(f"--expires {until} has passed")
     new = options.read_record(record)
+    if any(each.origin.rsplit(":", 2)[0].endswith(".onnx") for each in islice(new.executions, 1)):
+        raise click.UsageError(
+            f"{record} is of models, and a gate reads no file that accepts their nodes; "
+            f"'maxpool-check defects accept {record} -o FILE' writes one, for --known of 'maxpool-check model'"
+        )
     accepted = [file] if file.exists() else []
     policy, names = _policy(fail_on, accepted), [target.name for target in new.header.targets]
     if base is not None and base.endswith(RECORD_SUFFIXES):
@@ -288,6 +294,8 @@ def accept(
         )
         added += len(entries)
     written = f"{plural(added, 'entry', 'entries')} added to {file}, until {until}; review them before you commit"
+    if not added:
+        options.refuse_incomplete(record, new)
     nothing = "nothing blocks" + (" in the cases that -k selects" if patterns else "")
     options.echo(written if added else nothing + (f" that {file} does not accept already" if accepted else ""))
     return 0

@@ -35,7 +35,11 @@ FORMATS = options.formats("model_json:write")
 @click.option("--cases", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing.")
 @click.option(
     "--repair", type=options.FILE, metavar="OUT.onnx",
-    help="Write the model with remedies for the nodes that fail, and prove that it is right.",
+    help="Write the model with rewrites of the nodes that fail, and prove that the file is right.",
+)  # fmt: skip
+@click.option(
+    "--repair-by", type=click.Choice(["file", "session"]), default="file", show_default=True,
+    help="Repair by a file that every session computes rightly, or by options of the session.",
 )  # fmt: skip
 @click.option(
     "--known", multiple=True, type=options.FILE, metavar="FILE",
@@ -52,7 +56,7 @@ FORMATS = options.formats("model_json:write")
 @options.verbose("Show everything in full")
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", base: "TargetName | None", head: "TargetName | None", spec: str,
-    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None, repair: Path | None,
+    shape: tuple[tuple[str, tuple[int, ...]], ...], inputs: Path | None, cases: Path | None, repair: Path | None, repair_by: str,
     known: tuple[Path, ...], strict: bool, allow_incomplete: bool, output: Path | None,
     reports: tuple[tuple[str, Path], ...], quiet: bool, verbose: int,
 ) -> int:  # fmt: skip
@@ -111,7 +115,9 @@ def command(
         words = ["--inputs", str(inputs)] if inputs is not None else []
         words += [word for name, sizes in shape for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
         made = _upgrade(record, test, plan) if base is not None else None
-        repaired = _repaired(plan, test, repair) if repair is not None else None
+        # Of an upgrade, the head is what is deployed.
+        deployed = plan if base is None else replace(plan, targets=tested[1:])
+        repaired = _repaired(deployed, test, repair, by=repair_by, copies=base is None) if repair is not None else None
         plain = ModelReport(
             analyses, test, record, made, spec == "sonnx", words, repaired, options.width(), verbose=True
         )
@@ -188,14 +194,14 @@ def _write_cases(analyses: "Sequence[ModelAnalysis]", file: Path, models: Sequen
     return ExitCode.AS_EXPECTED
 
 
-def _repaired(plan: "ModelPlan", test: "ModelTest", path: Path) -> "Repair":
-    """The model with remedies, written to a file. Raises ``click.ClickException`` where it cannot be."""
+def _repaired(plan: "ModelPlan", test: "ModelTest", path: Path, *, by: str, copies: bool) -> "Repair":
+    """What was done about the nodes that fail. Raises ``click.ClickException`` where a file cannot be written."""
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.models.model_file import BadModel
-    from maxpool_check.models.repair import repair
+    from maxpool_check.models.repair import RepairBy, repair
 
     try:
-        return repair(plan, test, path)
+        return repair(plan, test, path, RepairBy(by), copies=copies)
     except BadModel as error:
         raise Mistakes([error], "no model was written") from error
 

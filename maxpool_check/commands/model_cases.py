@@ -11,7 +11,8 @@ from maxpool_check.commands.output import Mistakes
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.flow import CannotRun, ModelRun, read_inputs
+from maxpool_check.models.flow import ModelRun
+from maxpool_check.models.inputs import CannotRun, read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.session import TargetSession
@@ -86,7 +87,7 @@ def candidates(analysis: ModelAnalysis, name: str, session: TargetSession) -> It
         return
     yield from sorted(of_node, key=lambda case: "/graph/" not in case.name)
     try:
-        flowing = [each.case for each in ModelRun(session, analysis).flowing]
+        flowing = ModelRun(session, analysis).flowing
     except (CannotRun, BadModel) as error:
         if is_flow:
             raise click.UsageError(f"{analysis.model.path} cannot be run: {error}") from error

@@ -420,6 +420,14 @@ def read_record(path: Path) -> "Record":
     return record
 
 
+def refuse_incomplete(path: Path, record: "Record") -> None:
+    """Refuse a record of which nothing can be accepted, since its run is not complete. Raises ``click.UsageError``."""
+    if record.footer is not None and record.footer.errors:
+        raise click.UsageError(
+            f"nothing of {path} can be accepted: its run is not complete: {record.footer.errors[0].splitlines()[0]}"
+        )
+
+
 def kernels(targets: "Iterable[TargetName]") -> list[Path]:
     """The files of users' kernels: of functions, and those that a command line names."""
     words = [(*(each.function or ())[:1], *(each.program or ()), *filter(None, [each.outputs])) for each in targets]

@@ -153,8 +153,8 @@ def defects_for(
     for target in record.header.targets:
         faults: dict[str, dict[Variant, Execution]] = {}
         for execution in _explained(record, target, known)[2]:
-            # What is wrong on special values alone does not fail in a user's model.
-            if execution.status != "special":
+            # What is wrong on special values alone, or outside a user's model alone, does not fail in it.
+            if execution.status not in ("special", "outside"):
                 faults.setdefault(execution.case, {})[variant_named(execution.variant)] = execution
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
         for case, by_variant in faults.items():

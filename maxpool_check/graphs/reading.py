@@ -36,9 +36,12 @@ class Chain:
     outputs: tuple[str, ...]
 
 
-def read_chain(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> Chain:
-    """The chain of a model with these values of its inputs. Raises :class:`NotAChain`."""
-    return _ChainReader(model, inputs).chain()
+def read_chain(model: ModelProto, inputs: Mapping[str, np.ndarray], judged: str | None = None) -> Chain:
+    """The chain of a model with these values of its inputs. Raises :class:`NotAChain`.
+
+    ``judged`` is an output of the MaxPool that it is about, where there are others; None: there is one.
+    """
+    return _ChainReader(model, inputs).chain(judged)
 
 
 def attribute_values(node: NodeProto) -> dict[str, Any]:
@@ -73,11 +76,11 @@ class _ChainReader:
         self._inputs = {name: value for name, value in inputs.items() if name not in self._constants}
         self._outputs = [value.name for value in model.graph.output]
 
-    def chain(self) -> Chain:
-        """The chain. Raises :class:`NotAChain`."""
-        pools = sum(node.op_type == MAX_POOL for node in self._nodes)
-        if pools != 1:
-            raise NotAChain(f"its graph has {pools} MaxPool nodes; expected one")
+    def chain(self, judged: str | None) -> Chain:
+        """The chain around the MaxPool that makes ``judged``, or the only one. Raises :class:`NotAChain`."""
+        pools = [node for node in self._nodes if node.op_type == MAX_POOL and judged in (None, *node.output)]
+        if len(pools) != 1:
+            raise NotAChain(f"its graph has {len(pools)} MaxPool nodes; expected one")
         start = next(iter(self._nodes[0].input), "")
         is_initializer = start not in self._inputs
         if is_initializer and start not in self._constants:
@@ -92,7 +95,7 @@ class _ChainReader:
         for node in self._nodes:
             if not node.input or node.input[0] != value or uses[value] > 1:
                 raise NotAChain("its nodes are not a chain through which one tensor flows")
-            if node.op_type == MAX_POOL:
+            if node is pools[0]:
                 pool, value = node, node.output[0]
                 names |= {value: BEHIND, **{name: "Indices" for name in node.output[1:] if name}}
                 continue
@@ -116,7 +119,7 @@ class _ChainReader:
 
     def _node(self, node: NodeProto, uses: Mapping[str, int], pool: NodeProto | None) -> tuple[Node, str]:
         """A node besides MaxPool, and the name of its output that the chain follows."""
-        if node.op_type not in OPERATORS:
+        if node.op_type not in (*OPERATORS, MAX_POOL):
             raise NotAChain(f"its node {node.op_type} is none of the operators that are known")
         try:
             names = [parameter.name for parameter in onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]]

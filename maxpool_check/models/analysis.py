@@ -13,7 +13,7 @@ from maxpool_check.corpus.conditions import about, concerns, is_expected, meets,
 from maxpool_check.corpus.features import VALUE_WORDS
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
-from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, identifier
+from maxpool_check.models.cases import ALONE, CHAIN, GRAPH, CaseMaker, ModelCase, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
 from maxpool_check.models.profile import ProfileFinding, open_points, profile
@@ -74,9 +74,9 @@ class NodeAnalysis:
 
     @cached_property
     def features(self) -> tuple[Features, ...]:
-        """The features of one case of MaxPool alone and of one with the nodes around it."""
+        """The features of one case of each way to test the node."""
         first = {case.how: case for case in reversed(self.cases)}
-        return tuple(Features(first[how].case) for how in (ALONE, GRAPH) if how in first)
+        return tuple(Features(first[how].case) for how in (ALONE, GRAPH, CHAIN) if how in first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,8 @@ def analyse(
             profile_of_onnx = specification(spec)
             is_inside = isinstance(node.resolved(profile_of_onnx, node.tested), Pooling)
             document = profile_of_onnx if is_inside else document
-        maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
+        beyond = surroundings(node, model, at.of(place), by_model.of(place), with_pools=True)
+        maker = None if document is None else CaseMaker(model, node, around, document, takes_models, beyond)
         findings = tuple(profile(node, model, given.of(place), at.of(place)))
         cases = () if maker is None else tuple(maker.cases())
         # A window as large as memory has no open points that anybody could look at.

@@ -28,8 +28,8 @@ WRITTEN_BY = "Written by maxpool-check model --cases."
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
 
-ALONE, GRAPH, IN_PLACE = "alone", "graph", "in-place"
-"""How a node is tested: MaxPool alone, with the nodes around it, or in the model."""
+ALONE, GRAPH, CHAIN, IN_PLACE = "alone", "graph", "chain", "in-place"
+"""How a node is tested: MaxPool alone, with the nodes around it, also beyond the next MaxPool, or in the model."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ class ModelCase:
 class CaseMaker:
     """Makes the cases of one node, judged by ``document``.
 
-    ``takes_models``: the targets take models, so that the operator set of the model counts.
+    ``takes_models``: the targets take models, so that the operator set of the model counts. ``beyond`` are the nodes around it, if
+    there are other MaxPool nodes among them.
     """
 
     model: UserModel
@@ -84,6 +85,7 @@ class CaseMaker:
     around: Surroundings
     document: Specification
     takes_models: bool = True
+    beyond: Surroundings | None = None
 
     def cases(self) -> Iterator[ModelCase]:
         """The node alone, and with the nodes around it, with each sort of values.
@@ -97,8 +99,10 @@ class CaseMaker:
         if (shape := self._tested_shape(X.dtype, X.shape)) is None:
             return
         yield from self._of_values(ALONE, X.dtype, shape, self._alone())
-        if chain is not None and chain.context.has_nodes and chain.X.size <= MOST_CELLS:
-            yield from self._of_values(GRAPH, chain.X.dtype.name, chain.X.shape, chain.context)
+        beyond = self.beyond.chain if self.beyond is not None and self.beyond.pools else None
+        for how, each in ((GRAPH, chain), (CHAIN, beyond)):
+            if each is not None and each.context.has_nodes and each.X.size <= MOST_CELLS:
+                yield from self._of_values(how, each.X.dtype.name, each.X.shape, each.context)
 
     def _tested_shape(self, dtype: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape to test MaxPool alone with; None if X or Y is too large all the same."""
@@ -143,12 +147,25 @@ class CaseMaker:
         case = self.case(IN_PLACE, FLOWING, Recipe.of(X), context)
         return case if case.is_exact and not isinstance(case.resolved, Refused) else None
 
+    @property
+    def in_place_id(self) -> str:
+        """The id of the case of the node in the model."""
+        return self._id(IN_PLACE, FLOWING)
+
+    def _id(self, how: str, values: ValueSort) -> str:
+        return f"{identifier(self.model.name)}:{identifier(self.node.name)}/{how}/{values.name}"
+
     def case(self, how: str, values: ValueSort, X: Recipe, context: Context) -> Case:
         """A case of the node."""
-        where = {ALONE: "alone", GRAPH: "with the nodes around it", IN_PLACE: "in the model"}[how]
+        where = {
+            ALONE: "alone",
+            GRAPH: "with the nodes around it",
+            CHAIN: "with the nodes around it, beyond the next MaxPool",
+            IN_PLACE: "in the model",
+        }[how]
         has_indices = self.node.indices is not None and not context.uses_indices
         return Case(
-            id=f"{identifier(self.model.name)}:{identifier(self.node.name)}/{how}/{values.name}",
+            id=self._id(how, values),
             spec=self.document.name,
             X=X,
             attributes=dict(self.node.attributes),

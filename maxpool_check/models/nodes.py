@@ -1,7 +1,7 @@
 """The MaxPool nodes of a model, in whatever graph they are, as they are written, and the nodes around them."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -176,6 +176,7 @@ class Surroundings:
 
     ``chain`` are those through which one tensor flows, from ``start`` to ``end``, and MaxPool; None if the type of their
     input is not known. ``ahead`` and ``behind`` are the operators on both sides, also of the nodes beyond, nearest first.
+    ``pools`` are the outputs of the other MaxPool nodes among them.
     """
 
     start: str
@@ -183,6 +184,7 @@ class Surroundings:
     ahead: tuple[str, ...]
     behind: tuple[str, ...]
     chain: Chain | None
+    pools: tuple[str, ...] = ()
 
     @property
     def context(self) -> Context:
@@ -220,13 +222,18 @@ def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
     return node.constants != "input" and isinstance(value, (int, float)) and value >= 0
 
 
-def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types) -> Surroundings:
-    """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model."""
+def surroundings(
+    node: PoolNode, model: UserModel, types: Types, declared: Types, *, with_pools: bool = False
+) -> Surroundings:  # fmt: skip
+    """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model.
+
+    ``with_pools``: they do not end at the next MaxPool.
+    """
     sides: dict[bool, list[str]] = {True: [], False: []}
     nodes = [node.proto]
     chain = _chain(node, model, types, declared, nodes)
     for is_ahead, operators in sides.items() if chain is not None else ():
-        for near in _near(node, is_ahead):
+        for near in _near(node, is_ahead, OPERATORS if not with_pools else (*OPERATORS, MAX_POOL)):
             longer = [near, *nodes] if is_ahead else [*nodes, near]
             if (cut := _chain(node, model, types, declared, longer)) is None:
                 break
@@ -236,11 +243,12 @@ def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types
     beyond = {True: [node.scope.makers.get(start)], False: node.scope.consumers.get(end, [])}
     for is_ahead, operators in sides.items():
         operators += dict.fromkeys(each.op_type for each in beyond[is_ahead] if each is not None)
-    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain)
+    pools = tuple(each.output[0] for each in nodes if each.op_type == MAX_POOL and each is not node.proto)
+    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools)
 
 
-def _near(node: PoolNode, is_ahead: bool) -> Iterator[NodeProto]:
-    """The nodes on one side of MaxPool through which its tensor alone flows, nearest first."""
+def _near(node: PoolNode, is_ahead: bool, taken: Collection[str]) -> Iterator[NodeProto]:
+    """The nodes on one side of MaxPool of the operators ``taken``, through which its tensor alone flows, nearest first."""
     name, scope = node.input if is_ahead else node.output, node.scope
     for _ in range(MOST_NODES):
         consumers = scope.consumers.get(name, [])
@@ -248,7 +256,7 @@ def _near(node: PoolNode, is_ahead: bool) -> Iterator[NodeProto]:
         if near is None or len(consumers) != 1 or near.domain not in OWN_DOMAINS or not near.input:
             return
         ends = (near.output[0], near.input[0])
-        if near.op_type not in OPERATORS or near.op_type in _LEFT_OUT or name != ends[0 if is_ahead else 1]:
+        if near.op_type not in taken or near.op_type in _LEFT_OUT or name != ends[0 if is_ahead else 1]:
             return
         yield near
         name = ends[1 if is_ahead else 0]
@@ -278,7 +286,7 @@ def _chain(node: PoolNode, model: UserModel, types: Types, declared: Types, node
             [helper.make_empty_tensor_value_info(name) for name in outputs], list(constants.values()),
         )  # fmt: skip
         proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", model.opset)])
-        chain = read_chain(proto, {start: np.zeros(X.shape, NUMPY[X.dtype])})
+        chain = read_chain(proto, {start: np.zeros(X.shape, NUMPY[X.dtype])}, node.output or node.indices)
     except (NotAChain, BadModel):
         return None
     return replace(chain, context=replace(chain.context, inside=node.inside))

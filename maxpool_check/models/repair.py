@@ -6,10 +6,11 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
 
-from onnx import ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto, checker, printer
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import meets
@@ -18,8 +19,19 @@ from maxpool_check.judging.defects import Defect, Remedy
 from maxpool_check.judging.kinds import read_table
 from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import CannotRun, ModelRun, NotInPlace
-from maxpool_check.models.model_file import BadModel, Place, UserModel, external_file, read_model, tensors
+from maxpool_check.models.deployed import LevelState
+from maxpool_check.models.flow import ModelRun, NotInPlace
+from maxpool_check.models.inputs import CannotRun
+from maxpool_check.models.model_file import (
+    BadModel,
+    Place,
+    UserModel,
+    external_file,
+    graphs,
+    read_model,
+    subgraphs,
+    tensors,
+)
 from maxpool_check.models.rewriting import CannotRewrite, rewritten
 from maxpool_check.models.testing import ModelPlan, ModelTest
 from maxpool_check.models.upgrade import OutputDifference, output_differences
@@ -33,6 +45,9 @@ from maxpool_check.words import plural
 
 _MOST_TOGETHER = 2
 """How many rewrites of one node are tried together."""
+
+_MOST_FILES = 4
+"""How many files are written and judged, each with the next rewrites of its nodes, before a repair is given up."""
 
 _WRONG = {*FAULTS, Verdict.ERROR}
 """The verdicts that prove nothing right."""
@@ -131,7 +146,8 @@ class NodeRepair:
     """What is done about a node that fails.
 
     ``id`` is that of :attr:`ModelAnalysis.by_id`. ``defects`` are the known ones that it shows; ``rewrites`` what works, and
-    ``why`` what was tried if nothing does. ``executions`` is how many of the node conform with them.
+    ``why`` what was tried if nothing does. ``executions`` is how many of the node conform with them. ``before`` and ``after`` are
+    the node and what takes its place, in ONNX's text form.
     """
 
     id: str
@@ -140,57 +156,90 @@ class NodeRepair:
     rewrites: tuple[str, ...] = ()
     why: str = ""
     executions: int = 0
+    before: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A model that was written with remedies, and the proof of it. ``sha256`` is that of the file.
+    """What was done about the nodes of a model that fail.
 
-    ``optimizers`` are those that its sessions must disable. ``in_place`` is how many executions of its nodes in the model
-    conform, ``outputs`` how its own outputs differ from those before, by target, and ``problems`` what is still wrong.
+    ``path`` is the file that was written, and ``sha256`` its digest; None: none was written. ``optimizers`` are those that sessions
+    of the unchanged model must disable, ``by_session``: the user asked for that. ``in_place`` is how many executions of the nodes
+    in the model conform, ``outputs`` how its own outputs differ from those before, by target, and ``problems`` what is still wrong.
     """
 
-    path: Path
+    path: Path | None
     sha256: str
     nodes: tuple[NodeRepair, ...]
     optimizers: tuple[str, ...] = ()
+    by_session: bool = False
     in_place: int = 0
     outputs: Sequence[tuple[str, OutputDifference]] = ()
     problems: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing wrong is left."""
-        return not self.problems and all(each.rewrites or self.optimizers for each in self.nodes)
+        """Whether nothing wrong is left in the file that was written, or in the sessions that the user asked for."""
+        return (
+            not self.problems and (self.by_session or not self.optimizers) and not any(each.why for each in self.nodes)
+        )
+
+    @property
+    def needs_session(self) -> bool:
+        """Whether sessions with an option of ONNX Runtime are right, and no file was written."""
+        return bool(self.optimizers) and not self.problems
 
     @property
     def sentence(self) -> str:
         """What was done, in a sentence without its full stop."""
         count = plural(sum(bool(each.rewrites) for each in self.nodes), "node")
-        done = f"has {count} rewritten"
+        done = f"{self.path} has {count} rewritten"
         if self.optimizers:
-            done = f"is unchanged, and its sessions must disable {' and '.join(self.optimizers)}"
+            done = f"no file is written; sessions of the model must disable {' and '.join(self.optimizers)}"
         proved = sum(each.executions for each in self.nodes)
         in_place = f", and {self.in_place} in the model" if self.in_place else ""
-        return f"{self.path} {done}; {plural(proved, 'execution')} of its nodes{in_place} conform, at every level"
+        return f"{done}; {plural(proved, 'execution')} of its nodes{in_place} conform, at every level"
+
+    def lines(self, model: str) -> list[str]:
+        """The lines to paste that make such a session of a model: in Python, in C++, and by a key that every language has."""
+        names = ", ".join(f'"{name}"' for name in self.optimizers)
+        key, value = "optimization.disable_specified_optimizers", ";".join(self.optimizers)
+        return [
+            f'session = onnxruntime.InferenceSession("{model}", disabled_optimizers=[{names}])  # Python',
+            f'options.add_session_config_entry("{key}", "{value}")  # Python, SessionOptions',
+            f'session_options.AddConfigEntry("{key}", "{value}");  // C++',
+        ]
 
 
-def repair(plan: ModelPlan, test: ModelTest, path: Path) -> Repair:
-    """Write the model of a plan with the first remedies that work for the nodes that failed in its test, and prove them.
+class RepairBy(str, Enum):
+    """What a user lets a repair change."""
 
-    Raises :class:`BadModel` if it cannot be written.
+    FILE = "file"
+    SESSION = "session"
+
+
+def repair(
+    plan: ModelPlan, test: ModelTest, path: Path, by: RepairBy = RepairBy.FILE, *, copies: bool = True
+) -> Repair:  # fmt: skip
+    """Repair the nodes of a model that failed in its test on the targets of a plan, and prove it.
+
+    By the ``file``, the first rewrites that work are written to it, and it is read back, loaded and judged as it is; where only
+    options of sessions work, nothing is written. ``copies``: a model of which nothing fails is copied. Raises :class:`BadModel` if it cannot be written.
     """
-    return _Repairing(plan, test, path).made()
+    making = _Repairing(plan, test, path)
+    if not making.failed:
+        return making.copy() if copies else Repair(None, "", ())
+    return making.made(by)
 
 
 @dataclass
 class _Repairing:
-    """The repair of one model while it is made; ``in_place`` and ``problems`` are those of :class:`Repair` so far."""
+    """The repair of one model while it is made; ``problems`` are those of :class:`Repair` so far."""
 
     plan: ModelPlan
     test: ModelTest
     path: Path
-    in_place: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -207,24 +256,40 @@ class _Repairing:
     def failed(self) -> Mapping[str, list[Execution]]:
         """What failed, by the id of the node."""
         failed: dict[str, list[Execution]] = {}
-        for (_, name), lines in self.test.failing.items():
-            failed.setdefault(name, []).extend(lines)
+        for (target, name), lines in self.test.failing.items():
+            if target in map(str, self.plan.targets):
+                failed.setdefault(name, []).extend(lines)
         return failed
 
-    def made(self) -> Repair:
-        """Try what sessions can do, and then rewrites of each node."""
-        disabled = [each for name in self.failed for remedy in self._remedies(name) for each in remedy.optimizers]
-        if optimizers := tuple(dict.fromkeys(disabled)):
-            with contextlib.suppress(BadTarget), self._sessions(optimizers) as opened:
-                nodes = [self._proved(opened, name, ()) for name in self.failed]
-                if not any(each.why for each in nodes):
-                    return self._written(opened, nodes, optimizers)
-        with self._sessions(()) as opened:
-            return self._written(opened, [self._repaired(opened, name) for name in self.failed], ())
+    def copy(self) -> Repair:
+        """Copy the model, with its external data."""
+        _copy_external(self.analysis.model, self.model, self.path)
+        shutil.copyfile(self.analysis.model.path, self.path)
+        return Repair(self.path, self.analysis.model.sha256, ())
+
+    def made(self, by: RepairBy) -> Repair:
+        """Rewrite each node, or find what sessions can do."""
+        by_file = self._by_file() if by is RepairBy.FILE else None
+        if by_file is not None and by_file.is_complete:
+            return by_file
+        by_session = self._by_session(by is RepairBy.SESSION)
+        if by_session is not None:
+            return by_session
+        none = tuple(
+            NodeRepair(name, self._name(name), self._known(name), why="no option of a session is known")
+            for name in self.failed
+        )
+        return by_file or Repair(None, "", none)
+
+    def _name(self, node: str) -> str:
+        return self.analysis.by_id[node].node.name
+
+    def _known(self, node: str) -> tuple[str, ...]:
+        return tuple(sorted({line.known for line in self.failed[node] if line.known}))
 
     def _remedies(self, name: str) -> list[Remedy]:
         """Those of the known defects that a node shows, in the order in which they are tried."""
-        known = {line.known for line in self.failed[name]}
+        known = self._known(name)
         remedies = [remedy for defect in self.plan.defects if defect.id in known for remedy in defect.remedies]
         return sorted(remedies, key=lambda remedy: remedy.rank)
 
@@ -237,35 +302,68 @@ class _Repairing:
             self.problems += executor.errors
             yield executor.sessions
 
-    def _repaired(self, sessions: Sequence[TargetSession], name: str) -> NodeRepair:
-        """The first rewrites with which a node conforms on every target."""
+    def _by_session(self, by_session: bool) -> Repair | None:
+        """The sessions with which the unchanged model is right; None if none are."""
+        known = [each for name in self.failed for remedy in self._remedies(name) for each in remedy.optimizers]
+        found = [each for levels in self.test.levels.values() for level in levels for each in level.without]
+        tried = [tuple(dict.fromkeys(each)) for each in (known, found, [*known, *found])]
+        for optimizers in dict.fromkeys(filter(None, tried)):
+            with contextlib.suppress(BadTarget), self._sessions(optimizers) as opened:
+                nodes = [self._proved(opened, name, ()) for name in self.failed]
+                if not any(each.why for each in nodes):
+                    judged = self._judged(opened, self.analysis.model)
+                    if not judged.problems:
+                        return replace(judged, nodes=tuple(nodes), optimizers=optimizers, by_session=by_session)
+        return None
+
+    def _by_file(self) -> Repair:
+        """The file with the first rewrites of each node with which it is right; the last that was tried, unwritten, if none is."""
+        with self._sessions(()) as opened:
+            works = {name: self._working(opened, name) for name in self.failed}
+            result = Repair(None, "", tuple(each[0] for each in works.values()))
+            if any(each.why for each in result.nodes):
+                return result
+            most = max(map(len, works.values()))
+            for number in range(min(most, _MOST_FILES)):
+                nodes = tuple(each[min(number, len(each) - 1)] for each in works.values())
+                result = self._written(opened, nodes)
+                if result.is_complete:
+                    return result
+        return result
+
+    def _working(self, sessions: Sequence[TargetSession], name: str) -> list[NodeRepair]:
+        """The rewrites with which a node conforms on every target, in the order in which they are tried; why none is, otherwise."""
         is_known = all(line.known for line in self.failed[name])
         names = [each.rewrite for each in self._remedies(name)] if is_known else [*read_table("remedies.yaml")]
-        names, reasons = [*dict.fromkeys(filter(None, names))], dict[str, str]()
+        names, reasons, works = [*dict.fromkeys(filter(None, names))], dict[str, str](), list[NodeRepair]()
         for count in range(1, _MOST_TOGETHER + 1):
             for rewrites in itertools.combinations(names, count):
                 made = self._proved(sessions, name, rewrites)
-                if not made.why:
-                    return made
-                reasons.setdefault(rewrites[0], made.why)
+                if made.why:
+                    reasons.setdefault(rewrites[0], made.why)
+                else:
+                    works.append(made)
+            if works:
+                return works
         tried = "; ".join(f"{rewrite} {why}" for rewrite, why in reasons.items())
-        return replace(self._proved((), name, ()), why=tried or "no remedy is known")
+        return [replace(self._proved((), name, ()), why=tried or "no remedy is known")]
 
     def _proved(self, sessions: Sequence[TargetSession], name: str, rewrites: tuple[str, ...]) -> NodeRepair:
         """A node on adversarial values and on those that flow in the model, at every level: what is wrong with rewrites."""
         node, conforming = self.analysis.by_id[name], 0
-        known = tuple(sorted({line.known for line in self.failed[name] if line.known}))
-        made = NodeRepair(name, node.node.name, known, rewrites)
+        made = NodeRepair(name, node.node.name, self._known(name), rewrites)
+        outside = self._outside(name)
         try:
             # Sizes that the model leaves open are known of its cases.
-            self._rewritten([made])
+            made = self._shown(made)
             for session in sessions:
                 for case in [each.case for each in node.cases] + self.test.flowing.get(name, []):
                     faults, right = _run(session, case, node.variants[0], rewrites)
                     conforming += right
                     # Those of special values fail a model only if these count.
                     all_count = self.plan.strict or SPECIAL not in case.tags
-                    if wrong := [each for each in faults if all_count or each.verdict is not Verdict.DIVERGES]:
+                    wrong = [each for each in faults if all_count or each.verdict is not Verdict.DIVERGES]
+                    if wrong and not outside:
                         about = f"{case.title.rpartition(', ')[2]}, {wrong[0].variant}"
                         return replace(made, rewrites=(), why=f"leaves it wrong on {wrong[0].target}: {about}")
         except CannotRewrite as error:
@@ -273,6 +371,25 @@ class _Repairing:
         if sessions and not conforming:
             return replace(made, rewrites=(), why="leaves nothing that could be compared")
         return replace(made, executions=conforming)
+
+    def _outside(self, name: str) -> bool:
+        """Whether what a node shows outside its model says nothing of it there."""
+        return any((str(target), name) in self.test.outside for target in self.plan.targets)
+
+    def _shown(self, made: NodeRepair) -> NodeRepair:
+        """The node with what takes its place, as text. Raises :class:`CannotRewrite`."""
+        if not made.rewrites:
+            return made
+        old = {node.SerializeToString() for graph in graphs(self.model.graph) for node in graph.node}
+        new = [
+            node
+            for graph in graphs(self._rewritten([made]).graph)
+            for node in graph.node
+            if node.SerializeToString() not in old and not [*subgraphs(node)]
+        ]
+        proto = self.analysis.by_id[made.id].node.proto
+        before, *after = (printer.to_text(node).strip() for node in (proto, *new))
+        return replace(made, before=before, after=tuple(after))
 
     def _rewritten(self, nodes: Sequence[NodeRepair]) -> ModelProto:
         """The model with the rewrites of nodes. Raises :class:`CannotRewrite`."""
@@ -295,41 +412,61 @@ class _Repairing:
             )
         return made
 
-    def _written(
-        self, sessions: Sequence[TargetSession], nodes: Sequence[NodeRepair], optimizers: tuple[str, ...]
-    ) -> Repair:
-        """Write the model, and run it as a whole. Raises :class:`BadModel`."""
-        is_changed = any(each.rewrites for each in nodes)
+    def _written(self, sessions: Sequence[TargetSession], nodes: tuple[NodeRepair, ...]) -> Repair:
+        """Write the file, read it back, and judge it; it is removed if anything is wrong. Raises :class:`BadModel`."""
         _copy_external(self.analysis.model, self.model, self.path)
-        data = self._rewritten(nodes).SerializeToString() if is_changed else self.analysis.model.path.read_bytes()
-        self.path.write_bytes(data)
-        repaired = read_model(self.path)
-        outputs = [each for session in sessions for each in self._outputs(session, repaired)]
-        found = self.in_place, outputs, tuple(self.problems)
-        return Repair(self.path, repaired.sha256, tuple(nodes), optimizers, *found)
-
-    def _outputs(self, session: TargetSession, repaired: UserModel) -> list[tuple[str, OutputDifference]]:
-        """Run the model on a target, with its nodes judged in it; how its own outputs differ from those before."""
-        target, old = session.profile.description.name, self.analysis
-        # A target with disabled optimizers has a longer name.
-        plain = next(name for name in map(str, self.plan.targets) if target.startswith(name))
+        made = self.path.with_name(f".{self.path.name}.unproved")
         try:
-            run = ModelRun(session, replace(old, model=replace(repaired, name=old.model.name)))
-            outputs = run.own_outputs()
-        except (CannotRun, BadModel, OSError) as error:
-            if not (isinstance(error, NotInPlace) or self.plan.allows_incomplete):
-                self.problems.append(f"the model does not run on {target}: {str(error).partition(chr(10))[0]}")
-            return []
-        lines = [line for _, lines in run.executed for line in lines]
-        wrong = [line for line in lines if line.verdict in _WRONG]
-        self.in_place += sum(line.verdict is Verdict.CONFORMS for line in lines)
-        self.problems += [f"{line.case} ({line.variant}) is still wrong on {target}: {line.message}" for line in wrong]
-        differences = output_differences(old.model.name, self.test.outputs.get((plain, old.model.name), {}), outputs)
-        failed = (line for lines in self.failed.values() for line in lines if line.target == plain)
-        # In the model, at the level of optimization that sessions have by default.
-        if not any("/in-place/" in line.case and "optimization" not in line.variant for line in failed):
-            self.problems += [f"{each} on {target}, and were right before" for each in differences if each.cells]
-        return [(target, each) for each in differences]
+            made.write_bytes(self._rewritten(nodes).SerializeToString())
+            model = read_model(made)
+            judged = replace(self._judged(sessions, model), nodes=nodes)
+            if refused := _refused_by_checker(self.analysis.model.path, made):
+                judged = replace(judged, problems=(f"onnx.checker refuses the file: {refused}", *judged.problems))
+            if judged.is_complete:
+                made.replace(self.path)
+                return replace(judged, path=self.path, sha256=model.sha256)
+            return judged
+        finally:
+            made.unlink(missing_ok=True)
+
+    def _judged(self, sessions: Sequence[TargetSession], model: UserModel) -> Repair:
+        """What is still wrong with a model as it is deployed, and with its nodes in it."""
+        problems, outputs, right = [*self.problems], list[tuple[str, OutputDifference]](), 0
+        for session in sessions:
+            target, old = session.profile.description.name, self.analysis
+            # A target with disabled optimizers has a longer name.
+            plain = next(name for name in map(str, self.plan.targets) if target.startswith(name))
+            try:
+                run = ModelRun(session, replace(old, model=replace(model, name=old.model.name)))
+            except (CannotRun, BadModel, OSError) as error:
+                if not (isinstance(error, NotInPlace) or self.plan.allows_incomplete):
+                    problems.append(f"the model does not run on {target}: {str(error).partition(chr(10))[0]}")
+                continue
+            if run.problems and not self.plan.allows_incomplete:
+                problems.append(f"the model does not run on {target}: {run.problems[0].partition(chr(10))[0]}")
+            lines = [line for _, lines in run.executed for line in lines]
+            right += sum(line.verdict is Verdict.CONFORMS for line in lines)
+            wrong = [line for line in lines if line.verdict in _WRONG]
+            problems += [f"{line.case} ({line.variant}) is still wrong on {target}: {line.message}" for line in wrong]
+            problems += [
+                f"at {each.level} on {target}, {each}" for each in run.levels if each.state is LevelState.WRONG
+            ]
+            before = self.test.outputs.get((plain, old.model.name), {})
+            outputs += [(target, each) for each in output_differences(old.model.name, before, run.outputs)]
+        return Repair(None, "", (), in_place=right, outputs=tuple(outputs), problems=tuple(problems))
+
+
+def _refused_by_checker(original: Path, made: Path) -> str:
+    """Why onnx.checker refuses a file, if it does not refuse the original; empty otherwise."""
+    try:
+        checker.check_model(str(original))
+    except Exception:  # onnx's C++ raises errors of several types
+        return ""
+    try:
+        checker.check_model(str(made))
+    except Exception as error:
+        return str(error).partition("\n")[0]
+    return ""
 
 
 def _copy_external(model: UserModel, proto: ModelProto, path: Path) -> None:

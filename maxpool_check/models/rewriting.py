@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from maxpool_check.graphs.model import add_attributes
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
-from maxpool_check.models.model_file import Place, graphs
+from maxpool_check.models.model_file import Place, graphs, subgraphs
 from maxpool_check.models.shapes import NOT_DECLARED, Scope, TensorType, inferred, scopes
 from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.policies import Policies
@@ -87,7 +87,7 @@ def rewritten(
     """
     copy = ModelProto()
     copy.CopyFrom(model)
-    taken = {name for graph in graphs(copy.graph) for node in graph.node for name in (*node.input, *node.output)}
+    taken = names_in(copy)
     opset = max((each.version for each in copy.opset_import if each.domain in OWN_DOMAINS), default=1)
     document, types = document or specification(f"onnx-{opset}"), inferred(copy, {})
     # Inner graphs first: a graph whose nodes are replaced has copies of the nodes around them.
@@ -102,6 +102,26 @@ def rewritten(
             del scope.graph.node[:]
             scope.graph.node.extend(copies)
     return copy
+
+
+def names_in(model: ModelProto) -> set[str]:
+    """Every name of a tensor, or of a node, in the graphs of a model and in its functions."""
+    names: set[str] = set()
+    for graph in graphs(model.graph):
+        declared = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+        names |= {each.name for each in declared} | {each.values.name for each in graph.sparse_initializer}
+        names |= {each.tensor_name for each in graph.quantization_annotation}
+    functions = [each.node for each in model.functions]
+    bodies = [
+        graph.node
+        for function in functions
+        for node in function
+        for _, inner in subgraphs(node)
+        for graph in graphs(inner)
+    ]
+    for nodes in (*(graph.node for graph in graphs(model.graph)), *functions, *bodies):
+        names |= {name for node in nodes for name in (node.name, *node.input, *node.output)}
+    return names
 
 
 def _applied(site: _Site, rewrites: Sequence[str]) -> list[NodeProto]:

@@ -17,8 +17,10 @@ from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
-from maxpool_check.models.cases import SPECIAL
-from maxpool_check.models.flow import FIRST_SEED, CannotRun, ModelRun, NotInPlace
+from maxpool_check.models.cases import CHAIN, FLOWS, IN_PLACE, SPECIAL, is_special, values_of
+from maxpool_check.models.deployed import LevelResult
+from maxpool_check.models.flow import ModelRun, NotInPlace
+from maxpool_check.models.inputs import FIRST_SEED, CannotRun
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
@@ -73,8 +75,10 @@ class ModelTest:
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
     a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``outputs`` are the
     models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
-    ``flowing`` the cases with values that flow in a model, by node. ``problems`` say what of the models could not be run
-    as it is, a line each.
+    ``flowing`` the cases with values that flow in a model, by node. ``levels`` has what a deployed model does at each level of
+    optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
+    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model. ``problems`` say
+    what of the models could not be run as it is, a line each.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
@@ -84,6 +88,9 @@ class ModelTest:
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
     failing: dict[tuple[str, str], list[Execution]] = field(default_factory=dict)
     flowing: dict[str, list[Case]] = field(default_factory=dict)
+    levels: dict[tuple[str, str], Sequence[LevelResult]] = field(default_factory=dict)
+    right: set[tuple[str, str]] = field(default_factory=set)
+    outside: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -112,7 +119,8 @@ def run_models(
                 found.problems.append(f"{analysis.model.path}: {analysis.random_constants}")
             for case in (flowing := _in_models(analysis, executor.sessions, plan, found, lines)):
                 found.flowing.setdefault(node_of(case.id), []).append(case)
-            cases += flowing
+            # First what tells whether a node outside its model stands for the node in it.
+            cases = [*flowing, *cases]
         corpus = Corpus(tuple(cases), (), False)
         lines.cases |= {case.id: case for case in cases}
         run(
@@ -131,14 +139,19 @@ def _in_models(
         key = session.profile.description.name, analysis.model.name
         try:
             in_model = ModelRun(session, analysis)
+            found.levels[key] = in_model.levels
+            found.right |= {(key[0], node_of(case)) for case in in_model.right_nodes}
             for case, executed in in_model.executed:
                 lines.cases[case.id] = case
                 for execution in executed:
                     lines.in_place(execution)
-            flowing = flowing or [each.case for each in in_model.flowing]
-            outputs = in_model.own_outputs()
+            flowing = flowing or in_model.flowing
             if plan.compares_outputs:
-                found.outputs[key] = outputs
+                found.outputs[key] = in_model.outputs
+            if in_model.not_in_place:
+                found.not_in_place[key] = in_model.not_in_place
+            if in_model.problems:
+                raise CannotRun("; ".join(in_model.problems))
         except NotInPlace as error:
             found.not_in_place[key] = str(error)
         except (CannotRun, BadModel, OSError) as error:
@@ -162,6 +175,8 @@ class _Lines:
         self._features: dict[str, Features] = {}
         self._known: dict[tuple[str, str], Defect] = {}
         self._summary = RunSummary()
+        self._of_chains: list[Execution] = []
+        self._faults: set[tuple[str, str, str]] = set()
         accepted = [entry for defect in plan.accepted for entry in defect.expected]
         self._ledgers = {}
         for name, target in self._targets.items():
@@ -186,9 +201,29 @@ class _Lines:
             node, outputs = self._nodes[node_of(line.case)].node, self.cases[line.case].outputs
             # The model executes the node with Indices if it has them.
             if node.indices is None or "Indices" not in outputs or variant_named(line.variant).has_indices:
-                self._execution(line)
+                if line.case.split("/")[-2] == CHAIN and line.verdict in FAULTS:
+                    # Whose fault it is shows when the other MaxPool nodes are tested.
+                    self._of_chains.append(line)
+                else:
+                    self._execution(line)
+
+    def _of_chain(self, execution: Execution) -> Execution:
+        """An execution with other MaxPool nodes around the node, which is not judged where one of these is wrong without it."""
+        name = node_of(execution.case)
+        maker, model = self._nodes[name].maker, name.rpartition(":")[0]
+        pools = maker.beyond.pools if maker is not None and maker.beyond is not None else ()
+        others = [key for key, each in self._nodes.items() if key.startswith(f"{model}:") and each.node.output in pools]
+        if not any((execution.target, each, _values(execution.case)) in self._faults for each in others):
+            return execution
+        message = "another MaxPool of the chain is wrong itself"
+        plain = {"verdict": Verdict.NOT_EXPRESSIBLE, "kinds": (), "message": message, "severity": ""}
+        return msgspec.structs.replace(
+            execution, **plain, cells=(), counts={}, windows={}, wrong={}, shapes={}, causes=()
+        )
 
     def _execution(self, execution: Execution) -> None:
+        if execution.verdict in FAULTS:
+            self._faults.add((execution.target, node_of(execution.case), _values(execution.case)))
         labelled = self._labelled(execution) if execution.verdict in REPORTED else execution
         if labelled.status == "new":
             self._found.failing.setdefault((labelled.target, node_of(labelled.case)), []).append(labelled)
@@ -207,12 +242,27 @@ class _Lines:
         status = execution.status or ("new" if execution.verdict in FAULTS else "inconsistent")
         if SPECIAL in case.tags and not self._plan.strict and execution.verdict is Verdict.DIVERGES:
             status = "special"
+        if status == "new" and self._is_outside(execution, case, None if defect is None else defect.id):
+            status = "outside"
         if defect is None:
             return msgspec.structs.replace(execution, status=status)
         self._known[execution.target, defect.id] = defect
         return msgspec.structs.replace(execution, status=status, known=defect.id)
 
+    def _is_outside(self, execution: Execution, case: Case, defect: str | None) -> bool:
+        """Whether a fault outside the model says nothing of the node in it: values that flow there show it, and are right there."""
+        key = execution.target, node_of(case.id)
+        if key not in self._found.right or case.id.split("/")[-2] == IN_PLACE:
+            return False
+        seen = self._found.outside.setdefault(key, set())
+        names = {defect} if defect is not None else {*execution.kinds}
+        if FLOWS in case.tags:
+            seen |= names
+        return names <= seen
+
     def _footer(self, line: RunFooter) -> None:
+        for each in self._of_chains:
+            self._execution(self._of_chain(each))
         entries = [
             known_entry(
                 defect,
@@ -236,3 +286,8 @@ class _Lines:
                 summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
             )
         )  # fmt: skip
+
+
+def _values(case: str) -> str:
+    """What a fault of a case is about: special values of one sort, or all others."""
+    return values_of(case).name if is_special(case) else ""

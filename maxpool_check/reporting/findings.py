@@ -119,7 +119,8 @@ class Finding:
         """``known``, or what is not expected of it: ``new`` is what no known defect explains."""
         if self.status == "new" and self.defect is not None:
             return "unexpected"
-        return {"expected": "known", "special": "special values", "": "not reviewed"}.get(self.status, self.status)
+        names = {"expected": "known", "special": "special values", "outside": "outside the model", "": "not reviewed"}
+        return names.get(self.status, self.status)
 
     @property
     def notices(self) -> list[str]:

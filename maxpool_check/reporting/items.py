@@ -251,7 +251,7 @@ def _state(case: CaseResult) -> str:
     if worst.verdict == Verdict.ERROR:
         return "error"
     nothing = worst.verdict in (Verdict.UNDEFINED, Verdict.UNKNOWN, *NOT_EXECUTED)
-    if nothing or worst.status in ("expected", "inconsistent", "special"):
+    if nothing or worst.status in ("expected", "inconsistent", "special", "outside"):
         return "skipped"
     return "failure" if worst.status else "passed"
 
@@ -265,6 +265,8 @@ def _of_case(case: CaseResult, reasons: Mapping[str, str]) -> Item:
         known = [message]
     elif worst.status == "special":
         message, kind = f"wrong on special values alone, {', '.join(worst.kinds)}: {message}", "special"
+    elif worst.status == "outside":
+        message, kind = f"wrong outside the model, and right in it, {', '.join(worst.kinds)}: {message}", "outside"
     elif state == "failure":
         kind = ",".join(worst.kinds)
     faults = CaseResult([execution for execution in case.executions if execution.status])
@@ -308,7 +310,7 @@ def _alert(case: CaseResult, reasons: Mapping[str, str]) -> Alert:
     is_known = all(execution.status == "expected" for execution in case.executions)
     return Alert(
         rule,
-        "note" if worst.status in ("expected", "special") else level,
+        "note" if worst.status in ("expected", "special", "outside") else level,
         "\n".join([f"{worst.case}: {worst.title}", *case.lines]),
         (worst.target, worst.case),
         properties,

@@ -32,8 +32,14 @@ def write(report: ModelReport, file: TextIO) -> None:
     if (made := report.repair) is not None:
         proved = [{"target": target, **vars(each)} for target, each in made.outputs]
         nodes = [vars(each) for each in made.nodes]
-        about = {"path": str(made.path), "sha256": made.sha256, "complete": made.is_complete, "nodes": nodes}
-        about |= {"disabled_optimizers": list(made.optimizers), "executions_in_the_model": made.in_place}
+        about: dict[str, Any] = {
+            "path": None if made.path is None else str(made.path),
+            "sha256": made.sha256,
+            "complete": made.is_complete,
+            "nodes": nodes,
+        }
+        about |= {"disabled_optimizers": list(made.optimizers), "session": made.lines(report.models[0].model.path.name)}
+        about |= {"executions_in_the_model": made.in_place}
         document["repair"] = {**about, "outputs": proved, "problems": list(made.problems)}
     document["results"] = map(result_data, report.record.executions)
     document["errors"] = [{"message": message} for message in report.run.problems]

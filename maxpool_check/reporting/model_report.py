@@ -38,6 +38,8 @@ class NodeState(str, Enum):
     """It is wrong, and a file of the user's own accepts it."""
     SPECIAL = "special"
     """It is right on finite values, and wrong on infinities, NaN, zeros of both signs, or the lowest value."""
+    OUTSIDE = "wrong outside this model"
+    """It is wrong alone, or with the nodes around it cut out, on values with which it is right in the model at every level."""
     CONFORMS = "conforms"
     """Every result that was compared is right."""
     NOT_TESTED = "not tested"
@@ -46,7 +48,8 @@ class NodeState(str, Enum):
     @property
     def fails(self) -> bool:
         """Whether the exit code is not 0."""
-        return self not in (NodeState.ACCEPTED, NodeState.SPECIAL, NodeState.CONFORMS, NodeState.NOT_TESTED)
+        passing = (NodeState.ACCEPTED, NodeState.SPECIAL, NodeState.OUTSIDE, NodeState.CONFORMS, NodeState.NOT_TESTED)
+        return self not in passing
 
 
 class ModelLabel(str, Enum):
@@ -55,6 +58,7 @@ class ModelLabel(str, Enum):
     CONFORMS = "CONFORMS"
     ACCEPTED = "ACCEPTED"
     REPAIRED = "REPAIRED"
+    NEEDS_SESSION_OPTION = "NEEDS A SESSION OPTION"
     OUTSIDE_PROFILE = "OUTSIDE PROFILE"
     NOTHING_TESTED = "NOTHING TESTED"
     INCOMPLETE = "INCOMPLETE"
@@ -88,6 +92,8 @@ class NodeResult:
         statuses = {each.status for each in self.executions}
         if "expected" in statuses:
             return NodeState.ACCEPTED
+        if "outside" in statuses:
+            return NodeState.OUTSIDE
         if "special" in statuses:
             return NodeState.SPECIAL
         return NodeState.CONFORMS if verdicts & COMPARED else NodeState.NOT_TESTED
@@ -95,7 +101,8 @@ class NodeResult:
     @property
     def names(self) -> list[str]:
         """The known defects that explain the state, or the kinds of divergence where none is known."""
-        status = {NodeState.SPECIAL: "special", NodeState.ACCEPTED: "expected"}.get(self.state)
+        statuses = {NodeState.SPECIAL: "special", NodeState.OUTSIDE: "outside", NodeState.ACCEPTED: "expected"}
+        status = statuses.get(self.state)
         chosen = [each for each in self.findings if (each.status == status if status else each.is_unexpected)]
         return list(dict.fromkeys(each.defect.id if each.defect else ", ".join(each.kinds) for each in chosen))
 
@@ -276,10 +283,11 @@ class ModelReport:
             return ModelLabel.NOTHING_TESTED.value, f"there is no MaxPool in {names}"
         if self.exit_code is ExitCode.NOTHING_COMPARED:
             return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
-        if self.repair is not None and self.repair.nodes and self.repair.is_complete:
+        if self.repair is not None and self.repair.nodes and (self.repair.is_complete or self.repair.needs_session):
             special = any(each.status == "special" for each in self.record.executions)
             left = "; what special values alone show may be left: --strict counts it, too" if special else ""
-            return ModelLabel.REPAIRED.value, f"{self.repair.sentence}{left}"
+            made = ModelLabel.NEEDS_SESSION_OPTION if self.repair.needs_session else ModelLabel.REPAIRED
+            return made.value, f"{self.repair.sentence}{left}"
         if self.upgrade is None or any(node.excluded for node in self.nodes):
             return label, sentence
         label, reasons = self.upgrade.decision.value, [self.upgrade.reason]
@@ -334,6 +342,7 @@ _WORDS = {
     NodeState.EXCLUDED: ("is excluded by its document", "are excluded by their documents"),
     NodeState.ACCEPTED: ("is wrong as accepted", "are wrong as accepted"),
     NodeState.SPECIAL: ("conforms except on special values", "conform except on special values"),
+    NodeState.OUTSIDE: ("is wrong outside this model alone", "are wrong outside this model alone"),
     NodeState.CONFORMS: ("conforms", "conform"),
     NodeState.NOT_TESTED: ("is not tested", "are not tested"),
 }

@@ -20,7 +20,7 @@ from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, level_of, state_of
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.record import Execution, ExitCode, Verdict
 from maxpool_check.results.variants import LEVELS
 from maxpool_check.words import plural, some
 
@@ -30,9 +30,14 @@ _IN_FULL = 3
 """So many findings are shown in full on a terminal; the others take a line each."""
 _LONGEST = 60
 """The longest name of a node that is shown in full."""
+_NOTES = {
+    "special": "They do not concern you if these values never get there.",
+    "outside": "In the model as it is deployed, the node is right at every level of optimization on these values.",
+}
+"""What stands above the findings of a section."""
 _TONES = {
     **dict.fromkeys((NodeState.CONFORMS, Decision.SAFE), "good"),
-    **dict.fromkeys((NodeState.SPECIAL, NodeState.ACCEPTED, Decision.REVIEW), "known"),
+    **dict.fromkeys((NodeState.SPECIAL, NodeState.OUTSIDE, NodeState.ACCEPTED, Decision.REVIEW), "known"),
     NodeState.NOT_TESTED: "dim",
 }
 """The tones of states and decisions; any other is bad."""
@@ -98,6 +103,16 @@ class _View:
         notes += [
             f"not run as a model on {target}: {not_run[target]}" for target in report.targets if target in not_run
         ]
+        for (target, name), levels in report.test.levels.items():
+            said = _grouped((str(each), each.level) for each in levels if name == of.name)
+            without = [
+                f"right without {' and '.join(each.without)}" for each in levels if name == of.name and each.without
+            ]
+            notes += [
+                "; ".join([f"as it is deployed, at {', '.join(names)} on {target}: {text}", *without])
+                for text, names in said.items()
+                if text
+            ]
         # What the report begins with is not said again.
         notes = [each for each in notes if f"{of.path}: {each}" not in report.run.problems]
         # What the analysis says is in the table.
@@ -139,11 +154,14 @@ class _View:
             rows.append([Span(_cut(each.name), code=True), ", ".join(each.defects) or "not known", done, state])
         content: list[Block] = [Table(["node", "defect", "what was done", "proof"], rows, label="Repaired nodes")]
         if not rows:
-            content = [Paragraph(f"No node fails: {made.path} is a copy of the model.")]
-        if made.optimizers:
-            names = ", ".join(f'"{name}"' for name in made.optimizers)
-            session = f'session = onnxruntime.InferenceSession("{made.path.name}", disabled_optimizers=[{names}])'
-            content.append(blocks.Lines([session], "The session that it needs"))
+            done = "no file was written" if made.path is None else f"{made.path} is a copy of the model"
+            content = [Paragraph(f"No node fails: {done}.")]
+        for each in made.nodes if made.path is not None else ():
+            texts = [f"- {each.before}", *(f"+ {line}" for line in each.after)]
+            content.append(blocks.Lines(texts, f"{_cut(each.name)}, before and after"))
+        if made.needs_session:
+            model = self.report.models[0].model.path.name
+            content.append(blocks.Lines(made.lines(model), "The session that it needs"))
         if made.outputs:
             outputs = [f"output before and after on {target}: {each}" for target, each in made.outputs]
             content.append(Bullets(outputs))
@@ -161,6 +179,9 @@ class _View:
             ("Wrong on special values alone", "special", "special values alone"): [
                 each for each in run.special if each.target in heads
             ],
+            ("Wrong outside this model", "outside", "outside this model"): [
+                each for each in run.outside if each.target in heads
+            ],
             ("Accepted", "accepted", "accepted"): accepted,
         }
         views = {
@@ -172,8 +193,8 @@ class _View:
             most = len(shown) if not self.is_brief else 0 if label else _IN_FULL
             content: list[Block] = [self._block(view, number < most) for number, view in enumerate(shown)]
             if content:
-                note = [Paragraph("They do not concern you if these values never get there.")]
-                yield Section(title, [*note * (anchor == "special"), *content], anchor, number=len(shown))
+                note = [Paragraph(_NOTES[anchor])] if anchor in _NOTES else []
+                yield Section(title, [*note, *content], anchor, number=len(shown))
 
     def _view_of(self, finding: Finding, label: str) -> FindingView:
         of_target = [each for each in self.report.record.executions if each.target == finding.target]
@@ -274,6 +295,9 @@ class _View:
                 yield shlex.join(words)
             if defect is not None:
                 yield shlex.join(["maxpool-check", "explain", defect.id])
+        if self.report.exit_code is ExitCode.INCOMPLETE and self.report.test.problems:
+            # The nodes alone count, where what the model as a whole does is known or does not matter.
+            yield shlex.join([*self.report.record.header.command, "--allow-incomplete"])
         if self.is_brief and self.report.run.special and not self.report.exit_code:
             yield "-v shows what special values show in full"
 

@@ -69,6 +69,11 @@ class RunReport:
         """What only special values show in a user's model, where nobody has said that they reach it."""
         return [finding for finding in self.findings if finding.status == "special"]
 
+    @property
+    def outside(self) -> list[Finding]:
+        """What a node of a user's model shows outside of it, and not in it."""
+        return [finding for finding in self.findings if finding.status == "outside"]
+
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
         """The number of executions by target and verdict, every target of the header and every verdict included."""

@@ -65,7 +65,8 @@ class Request:
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
     told. ``more`` are the further inputs of the model;
-    ``feeds_input``: X is an input of it, not an initializer.
+    ``feeds_input``: X is an input of it, not an initializer. ``path`` is the file of the model, in place of its bytes, and
+    ``disabled`` are optimizers that are disabled, for targets that take files.
     """
 
     X: np.ndarray
@@ -77,6 +78,8 @@ class Request:
     spec: str | None = None
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
+    path: str | None = None
+    disabled: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -112,6 +115,10 @@ class Request:
             message["setting"] = self.setting
         if self.spec is not None:
             message["spec"] = self.spec
+        if self.path is not None:
+            message["path"] = self.path
+        if self.disabled:
+            message["disabled_optimizers"] = list(self.disabled)
         return message
 
 

@@ -46,6 +46,12 @@ class TargetProfile:
     settings: tuple[str, ...] = ()
     takes_spec: bool = False
 
+    @property
+    def takes_files(self) -> bool:
+        """Whether a request may name the file of a model, and optimizers to disable: ONNX Runtime in Python does."""
+        runtime = RUNTIMES.get(self.name.runtime)
+        return runtime is not None and runtime.adapter == "onnxruntime" and self.name.tool is None
+
     def exclude(self, dtype: str, axes: int) -> str | None:
         """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""
         if self.dtypes is not None and dtype not in self.dtypes:

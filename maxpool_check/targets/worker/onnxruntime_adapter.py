@@ -107,7 +107,9 @@ class Runtime(Adapter):
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model."""
         setting = request.get("setting")
-        session = self._session(request["model"], setting)
+        session = self._session(
+            request.get("path") or request["model"], setting, request.get("disabled_optimizers", [])
+        )
         provider = self._provider_of(session)
         if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
             # It raises an error without a status after the session has run.
@@ -131,8 +133,8 @@ class Runtime(Adapter):
         # The messages of some releases have no status; it is in the name of the class.
         return message or refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
 
-    def _session(self, model: bytes, setting: str | None) -> Any:
-        """A session of the model with this provider and no other."""
+    def _session(self, model: bytes | str, setting: str | None, more_disabled: list[str]) -> Any:
+        """A session of the model, or of its file, with this provider and no other."""
         options = _session_options(one_thread=setting != "default-threads")
         if setting in _LEVELS:
             options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[setting])
@@ -143,7 +145,7 @@ class Runtime(Adapter):
             options.add_provider_for_devices([self.device], self.provider_options)
             providers = None
         # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
-        disabled = {"disabled_optimizers": self.disabled} if self.disabled else {}
+        disabled = {"disabled_optimizers": [*self.disabled, *more_disabled]} if self.disabled or more_disabled else {}
         session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0, **disabled)
         session.disable_fallback()
         return session
