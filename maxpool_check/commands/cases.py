@@ -112,11 +112,8 @@ def _data(case: "Case") -> dict[str, object]:
 
 
 @command.command("lint", short_help="Check case files and defects against the reference.")
-@click.option(
-    "--references", is_flag=True, help="Also compute every case by both references, which must agree in every bit."
-)
 @options.paths
-def lint(paths: Sequence[Path], references: bool) -> int:
+def lint(paths: Sequence[Path]) -> int:
     """Check case files and defects against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
@@ -126,7 +123,6 @@ def lint(paths: Sequence[Path], references: bool) -> int:
       maxpool-check cases lint cases/
       maxpool-check cases lint corpus:sonnx
     """
-    from maxpool_check.commands import executing
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.corpus.case import contradictions, disagreements
@@ -146,7 +142,6 @@ def lint(paths: Sequence[Path], references: bool) -> int:
             problems.extend(unmet_conditions(file, defects, corpus.cases))
     if problems:
         raise Mistakes(problems)
-    agreement = executing.compare_references(corpus.cases, "results cannot be trusted") if references else None
     errata = 0
     for case in corpus.cases:
         if case.erratum and (text := "; ".join(disagreements(case))):
@@ -157,8 +152,6 @@ def lint(paths: Sequence[Path], references: bool) -> int:
         f"{plural(len(corpus.cases), 'case')} in {plural(files_of_cases, 'file')}, {plural(count, 'defect')}: "
         f"no problems, {plural(errata, 'erratum', 'errata')}"
     )
-    if agreement is not None:
-        options.echo(f"both references computed {plural(agreement.compared, 'case')}, and agree in every bit")
     return 0
 
 

@@ -20,7 +20,6 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.defects import Defect
-from maxpool_check.results.details import ReferenceAgreement
 from maxpool_check.results.record import ExitCode, Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
@@ -31,7 +30,6 @@ from maxpool_check.running.run import run
 from maxpool_check.targets.name import TargetName
 from maxpool_check.words import plural
 
-_FEW = 5  # In a message.
 NO_DEFECTS = Path("none")
 """What ``--known`` names where no divergence is expected."""
 
@@ -141,20 +139,6 @@ def check_outputs(targets: Iterable[TargetName], read: Collection[Case], selecte
             raise click.UsageError(f"cannot read {target.outputs}: {error.strerror}") from error
         if left_out := len(results.by_case.keys() - {case.id for case in selected}):
             click.echo(f"left out: {left_out} cases with a result, which -k and --spec do not select", err=True)
-
-
-def compare_references(cases: Collection[Case], consequence: str = "nothing was run") -> ReferenceAgreement:
-    """Compute cases by both references, which must agree in every bit. Raises :class:`Incomplete`."""
-    from maxpool_check.evidence.references import references
-
-    log = references(cases)
-    if log.differing:
-        few = ", ".join(log.differing[:_FEW]) + (" ..." if len(log.differing) > _FEW else "")
-        raise options.Incomplete(
-            f"{consequence}: the definition and the evaluator, the two references of this tool, differ in {few}; "
-            "this is a mistake of the tool, please report it"
-        )
-    return log.agreement
 
 
 def variants_named(case: Case, name: str | None) -> list[Variant]:

@@ -15,10 +15,11 @@ from onnx import ModelProto, NodeProto, TensorProto, checker, printer
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import meets
 from maxpool_check.corpus.quantities import Features
+from maxpool_check.graphs.context import MAX_POOL, name_before
 from maxpool_check.judging.defects import Defect, Remedy
 from maxpool_check.judging.kinds import read_table
 from maxpool_check.models.analysis import ModelAnalysis
-from maxpool_check.models.cases import SPECIAL
+from maxpool_check.models.cases import CHAIN, SPECIAL
 from maxpool_check.models.deployed import LevelState
 from maxpool_check.models.flow import ModelRun, NotInPlace
 from maxpool_check.models.inputs import CannotRun
@@ -65,13 +66,27 @@ def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequenc
     # A document of another domain says what the node means there.
     meaning = () if case.specification.domain is None else (case.specification, case.policies)
     parsed = ModelProto.FromString
-    session.rewrite = lambda model: rewritten(parsed(model), lambda *_: rewrites, *meaning).SerializeToString()
+    neighbours = _neighbours(case)
+
+    def choice(_: Place, node: NodeProto) -> Sequence[str]:
+        return () if node.output[0] in neighbours else rewrites
+
+    session.rewrite = lambda model: rewritten(parsed(model), choice, *meaning).SerializeToString()
     try:
         lines = executions(run_case(session, case, _at_every_level(variant)))
     finally:
         session.rewrite = None
     conforming = sum(each.verdict is Verdict.CONFORMS for each in lines)
     return [each for each in lines if each.verdict in _WRONG], conforming
+
+
+def _neighbours(case: Case) -> set[str]:
+    """The outputs of the MaxPool nodes around the judged one, in the model of a case."""
+    context = case.context
+    before = {name_before(number) for number, node in enumerate(context.before) if node.op == MAX_POOL}
+    after = {f"after_{number}" for number, node in enumerate(context.after) if node.op == MAX_POOL}
+    is_last = bool(context.after) and context.after[-1].op == MAX_POOL
+    return before | after | ({"Y", "unused"} if is_last else set())
 
 
 @dataclass(frozen=True)
@@ -353,11 +368,14 @@ class _Repairing:
         node, conforming = self.analysis.by_id[name], 0
         made = NodeRepair(name, node.node.name, self._known(name), rewrites)
         outside = self._outside(name)
+        # Other MaxPool nodes of a chain may be wrong themselves.
+        of_chain = any(f"/{CHAIN}/" in line.case for line in self.failed[name])
+        cases = [each.case for each in node.cases if of_chain or each.how != CHAIN] + self.test.flowing.get(name, [])
         try:
             # Sizes that the model leaves open are known of its cases.
             made = self._shown(made)
             for session in sessions:
-                for case in [each.case for each in node.cases] + self.test.flowing.get(name, []):
+                for case in cases:
                     faults, right = _run(session, case, node.variants[0], rewrites)
                     conforming += right
                     # Those of special values fail a model only if these count.

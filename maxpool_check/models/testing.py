@@ -216,7 +216,7 @@ class _Lines:
         if not any((execution.target, each, _values(execution.case)) in self._faults for each in others):
             return execution
         message = "another MaxPool of the chain is wrong itself"
-        plain = {"verdict": Verdict.NOT_EXPRESSIBLE, "kinds": (), "message": message, "severity": ""}
+        plain = {"verdict": Verdict.NOT_EXPRESSIBLE, "kinds": (), "message": message, "severity": "", "status": ""}
         return msgspec.structs.replace(
             execution, **plain, cells=(), counts={}, windows={}, wrong={}, shapes={}, causes=()
         )

@@ -202,7 +202,7 @@ def test_the_pass_that_makes_a_deployed_model_wrong_is_named(cli, tmp_path):
 
 
 @pytest.mark.network
-@pytest.mark.parametrize(("release", "seeds"), [("1.31.1", range(400, 440)), ("1.32.0", range(440, 480))])
+@pytest.mark.parametrize(("release", "seeds"), [("1.31.1", range(400, 412)), ("1.32.0", range(440, 452))])
 def test_a_repaired_file_is_right_in_plain_sessions_at_every_level(release, seeds, tmp_path):
     target = f"onnxruntime=={release}"
     made = {}
@@ -223,7 +223,7 @@ def test_a_repaired_file_is_right_in_plain_sessions_at_every_level(release, seed
         onnx.checker.check_model(out, full_check=True)
         right = by_numpy(onnx.load(path), inputs_of(path))
         assert all(is_right(outputs[out, level], right) for level in LEVELS), path
-    assert len(made) > 3
+    assert len(made) > 1
 
 
 REPAIRED = """g (float[1,1,8,8] x, float[1] y_indices, float[1] unused) => (float[n,c,h,w] y, float[a] t)
@@ -248,19 +248,21 @@ def test_new_names_equal_no_other_name_of_the_model(cli, tmp_path):
 
 @pytest.mark.network
 def test_where_options_alone_help_no_file_is_written(cli, tmp_path):
-    """ONNX Runtime 1.31.1 refuses int8 in operator set 21, which it makes of the model itself."""
-    text = """g (int8[1,1,8,8] x) => (int8[n,c,h,w] y) <float s = {0.5}, int8 z = {0}> {
-        d = DequantizeLinear (x, s, z)
-        p = MaxPool <kernel_shape = [2, 2]> (d)
-        y = QuantizeLinear (p, s, z)
+    """The nodes of a function are not rewritten, and ONNX Runtime 1.31.1 folds the Pad in it into MaxPool."""
+    text = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+    g (float[1,2,8,8] x) => (float[n,c,h,w] y) { y = own.f (x) }
+    <opset_import: ["" : 17], domain: "own"> f (x) => (y) {
+        pads = Constant <value = int64[8] {0, 0, 1, 1, 0, 0, 1, 1}> ()
+        d = Pad (x, pads)
+        y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (d)
     }"""
-    path, out = saved(written(text, onnx=21), tmp_path), tmp_path / "repaired.onnx"
+    path, out = saved(onnx.parser.parse_model(text), tmp_path), tmp_path / "repaired.onnx"
     words = ("model", path, "-t", "onnxruntime==1.31.1", "--repair", out)
     done = cli(*words, COLUMNS="160").check(1)
-    lines = 'disabled_optimizers=["QDQS8ToU8Transformer"]', '"QDQS8ToU8Transformer");  // C++'
+    lines = 'disabled_optimizers=["Pad_Fusion"]', '"optimization.disable_specified_optimizers", "Pad_Fusion");  // C++'
     assert [each for each in lines if each not in done.out] == []
     assert (
-        "\nNEEDS A SESSION OPTION  no file is written; sessions of the model must disable QDQS8ToU8Transformer"
+        "\nNEEDS A SESSION OPTION  no file is written; sessions of the model must disable Pad_Fusion"
         in done.out
     )
     assert not out.exists()

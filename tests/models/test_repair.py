@@ -112,14 +112,15 @@ def test_what_no_remedy_repairs_fails_and_says_what_was_tried(cli, tmp_path, mad
 
 
 @pytest.mark.parametrize("more", ["", "r = RandomNormalLike(x)"])
-def test_outputs_that_were_right_must_stay_the_same(cli, tmp_path, more):
+def test_outputs_that_were_right_stay_right_and_random_ones_are_not_compared(cli, tmp_path, more):
     """With these inputs, the node is right in the model; random numbers are others in each run."""
     made = model(f"{QUANTIZED} {more}", more=", int64[n, c, h, w] i" + ", float[n, c, h, w] r" * bool(more))
     inputs = tmp_path / "inputs.npz"
     np.savez(inputs, x=np.linspace(-12, 12, 200, dtype=np.float32).reshape(1, 2, 10, 10))
     words = (saved(made, tmp_path), "-t", TARGET, "--inputs", inputs, "--repair", tmp_path / "out.onnx")
     done = cli("model", *words, COLUMNS="160")
-    assert (done.code, "and were right before" in done.out) == ((1, True) if more else (0, False)), done.out
+    assert done.code == 0, done.out
+    assert "right before" not in done.out
 
 
 def test_a_model_that_does_not_fail_is_copied(cli, tmp_path):
