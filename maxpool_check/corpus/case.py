@@ -140,7 +140,7 @@ class Case:
             self.outputs,
             self.specification.domain,
             frozenset(selected),
-            is_graph=self.context.has_nodes,
+            is_graph=not self.context.is_alone,
             dtype=name_of(self.X.dtype) if self.context.is_alone else None,
         )
 

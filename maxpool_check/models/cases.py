@@ -163,7 +163,9 @@ class CaseMaker:
             CHAIN: "with the nodes around it, beyond the next MaxPool",
             IN_PLACE: "in the model",
         }[how]
-        has_indices = self.node.indices is not None and not context.uses_indices
+        # In the model, Indices that nothing takes are none of its tensors.
+        indices = self.node.used_indices if how == IN_PLACE else self.node.indices
+        has_indices = bool(indices) and not context.uses_indices
         return Case(
             id=self._id(how, values),
             spec=self.document.name,

@@ -65,7 +65,7 @@ class ModelRun:
         for maker in self._makers:
             self._judge(maker, {level: Returned(self._results(maker, level)) for level in self._inside})
         seen = {level for level in self._inside if self._is_same(self._inside[level], self._own[level])}
-        right = {level for level in seen if all(_is_plain(each) for each in self._at(level))}
+        right = {level for level in seen if all(each.verdict is Verdict.CONFORMS for each in self._at(level))}
         trusted = right if self._makers else {self.deployed.base}
         self.right = RightOutputs(self.deployed, self._makers, self._inside, trusted)
         self.levels = [self._level(level, outcome, level in seen) for level, outcome in self._own.items()]
@@ -112,8 +112,24 @@ class ModelRun:
         """The ids of the cases of nodes that are right in the model, if its outputs are right at every level."""
         if any(each.state is not LevelState.RIGHT for each in self.levels):
             return set()
-        wrong = {case.id for case, line in self._lines.values() if line.verdict is not Verdict.CONFORMS}
+        looks = self.made_by_looking
+        wrong = {
+            line.case
+            for _, line in self._lines.values()
+            if line.verdict is not Verdict.CONFORMS and (line.case, line.variant) not in looks
+        }
         return {case.id for case, _ in self._lines.values()} - wrong
+
+    @property
+    def made_by_looking(self) -> set[tuple[str, str]]:
+        """The case and the variant of what is wrong only with further outputs: the deployed model is right, and computes other bits."""
+        levels = {
+            level
+            for level, each in zip(self._own, self.levels, strict=True)
+            if each.state is LevelState.RIGHT and not each.is_seen
+        }
+        wrong = [line for (_, level), (_, line) in self._lines.items() if level in levels and line.verdict in FAULTS]
+        return {(line.case, line.variant) for line in wrong}
 
     def _outcomes(self) -> Iterator[tuple[str | None, Outcome]]:
         for level in self.deployed.levels:
@@ -138,7 +154,7 @@ class ModelRun:
         return kept, {level: each for level, each in found.items() if each is not None}
 
     def _looked(self, makers: Sequence[CaseMaker], level: str | None) -> Tensors | None:
-        names = [name for each in makers for name in (each.around.start, each.around.end, each.node.indices)]
+        names = [name for each in makers for name in (each.around.start, each.around.end, each.node.used_indices)]
         outcome = self._with(filter(None, names), level)
         return {**self.deployed.inputs, **outcome.outputs} if isinstance(outcome, Returned) else None
 
@@ -150,7 +166,7 @@ class ModelRun:
 
     def _results(self, maker: CaseMaker, level: str | None) -> dict[str, np.ndarray]:
         """The outputs of a node at a level; a runtime may return no Indices."""
-        names, tensors = {"Y": maker.around.end, "Indices": maker.node.indices or ""}, self._inside[level]
+        names, tensors = {"Y": maker.around.end, "Indices": maker.node.used_indices}, self._inside[level]
         return {key: tensors[name] for key, name in names.items() if name in tensors}
 
     def _judge(self, maker: CaseMaker, outcomes: Mapping[str | None, Outcome]) -> list[Execution]:
@@ -198,8 +214,10 @@ class ModelRun:
             self._refused(level, outcome)
             return LevelResult(name, LevelState.NOT_RUN, message=why, is_seen=False)
         state, differences = self.right.compared(outcome.outputs, level)
-        if state is LevelState.UNCLEAR and is_seen and differences and all(map(_is_plain, self._at(level))):
-            # A look at MaxPool changes nothing and shows its right results: what is left is rounding.
+        lines = self._at(level)
+        conforms = is_seen and bool(lines) and all(each.verdict is Verdict.CONFORMS for each in lines)
+        if conforms and ((state is LevelState.UNCLEAR and differences) or any(each.differences for each in lines)):
+            # A look at MaxPool changes nothing and shows right results: what is left is rounding, or a point that is open.
             state = LevelState.RIGHT
         result = LevelResult(name, state, differences, is_seen=is_seen)
         if state is not LevelState.WRONG:
@@ -237,7 +255,7 @@ class ModelRun:
         """
         found = False
         for maker in self._makers:
-            for name_of_output, name in (("Indices", maker.node.indices or ""), ("Y", maker.around.end)):
+            for name_of_output, name in (("Indices", maker.node.used_indices), ("Y", maker.around.end)):
                 outcome = self._with([name], level) if name else None
                 if (
                     isinstance(outcome, Returned)
@@ -266,11 +284,6 @@ class ModelRun:
     def _is_right_with(self, maker: CaseMaker, level: str | None) -> bool:
         outputs = self.right.with_results_of([maker], level)
         return outputs is not None and self.right(outputs, level)
-
-
-def _is_plain(line: Execution) -> bool:
-    """Whether an execution conforms with the bits of the reference."""
-    return line.verdict is Verdict.CONFORMS and not line.differences
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -92,6 +92,11 @@ class PoolNode:
         return any(known != size for known, size in zip(declared.sizes, tested.sizes, strict=False))
 
     @property
+    def used_indices(self) -> str:
+        """The tensor of Indices, if a node takes it or it is an output of its graph; empty otherwise."""
+        return self.indices if self.indices is not None and self.scope.consumers.get(self.indices) else ""
+
+    @property
     def rank(self) -> int | None:
         """The number of spatial axes that the model declares; None if it does not."""
         sizes = None if self.declared is None else self.declared.sizes

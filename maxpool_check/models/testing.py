@@ -77,7 +77,8 @@ class ModelTest:
     models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
     ``flowing`` the cases with values that flow in a model, by node. ``levels`` has what a deployed model does at each level of
     optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
-    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model. ``problems`` say
+    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model; ``unseen`` are the target
+    and the execution of nodes that a look at them made wrong. ``problems`` say
     what of the models could not be run as it is, a line each.
     """
 
@@ -91,6 +92,7 @@ class ModelTest:
     levels: dict[tuple[str, str], Sequence[LevelResult]] = field(default_factory=dict)
     right: set[tuple[str, str]] = field(default_factory=set)
     outside: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    unseen: set[tuple[str, str, str]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
 
@@ -141,6 +143,7 @@ def _in_models(
             in_model = ModelRun(session, analysis)
             found.levels[key] = in_model.levels
             found.right |= {(key[0], node_of(case)) for case in in_model.right_nodes}
+            found.unseen |= {(key[0], *each) for each in in_model.made_by_looking}
             for case, executed in in_model.executed:
                 lines.cases[case.id] = case
                 for execution in executed:
@@ -252,6 +255,8 @@ class _Lines:
     def _is_outside(self, execution: Execution, case: Case, defect: str | None) -> bool:
         """Whether a fault outside the model says nothing of the node in it: values that flow there show it, and are right there."""
         key = execution.target, node_of(case.id)
+        if (execution.target, case.id, execution.variant) in self._found.unseen:
+            return True
         if key not in self._found.right or case.id.split("/")[-2] == IN_PLACE:
             return False
         seen = self._found.outside.setdefault(key, set())
