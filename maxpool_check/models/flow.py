@@ -95,6 +95,8 @@ class ModelRun:
         for level, each in zip(self._own, self.levels, strict=True):
             if each.state is LevelState.NOT_RUN and not any(line.verdict in FAULTS for line in self._at(level)):
                 refused.setdefault(each.message, []).append(each.level)
+            if each.state is LevelState.WRONG and not any(line.verdict in FAULTS for line in self._at(level)):
+                problems.append(f"its outputs are wrong at {each.level}: {'; '.join(map(str, each.differences))}")
             if each.state in (LevelState.DIFFERS, LevelState.UNCLEAR):
                 pair = f"at {level_name(self.deployed.base)} and at {each.level}"
                 what = "; ".join(map(str, each.differences)) or "its right outputs cannot be computed"
@@ -222,14 +224,14 @@ class ModelRun:
         result = LevelResult(name, state, differences, is_seen=is_seen)
         if state is not LevelState.WRONG:
             return result
-        if not any(each.verdict in FAULTS for each in self._at(level)):
+        if not is_seen or not any(each.verdict in FAULTS for each in self._at(level)):
             self._lay_to_nodes(level, outcome.outputs, "; ".join(map(str, differences)))
         is_first = level is None or self.right(self.outputs, None)
         without = self.deployed.optimizers(level, self.right) if is_first else ()
         return LevelResult(name, state, differences, without=without, is_seen=is_seen)
 
     def _refused(self, level: str | None, outcome: Outcome) -> None:
-        """Lay a refusal or a crash at a level to the nodes that the target refuses alone at that level, too."""
+        """Lay a refusal or a crash to the nodes with whose right results the model runs, or that the target refuses alone, too."""
         fails = RefusedByTarget, Crashed
         # What the target refuses of the file alone, such as its external data, is not MaxPool's.
         if not isinstance(outcome, fails) or not isinstance(self.deployed.run(self.deployed.proto, level), fails):
@@ -276,7 +278,8 @@ class ModelRun:
         text = f"{message}; with the right results of this MaxPool in its place, the model is right"
         kinds, severity = (DivergenceKind.Y_DEPENDS_ON_OPTIMIZATION,), Severity.WRONG_ON_FINITE
         for maker in [each for each in self._makers if self._is_right_with(each, level)] or self._makers:
-            if (key := (maker.in_place_id, level)) in self._lines:
+            key = maker.in_place_id, level
+            if key in self._lines and self._lines[key][1].verdict not in FAULTS:
                 case, line = self._lines[key]
                 changed = {"verdict": Verdict.DIVERGES, "kinds": kinds, "severity": severity, "message": text}
                 self._lines[key] = case, msgspec.structs.replace(line, **changed)

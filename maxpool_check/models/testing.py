@@ -77,9 +77,9 @@ class ModelTest:
     models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
     ``flowing`` the cases with values that flow in a model, by node. ``levels`` has what a deployed model does at each level of
     optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
-    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model; ``unseen`` are the target
-    and the execution of nodes that a look at them made wrong. ``problems`` say
-    what of the models could not be run as it is, a line each.
+    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model; ``unseen`` has the
+    target, the case and the variant of what a look at a node made wrong. ``problems`` say what of the models could not be run as it
+    is, a line each.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
@@ -153,8 +153,8 @@ def _in_models(
                 found.outputs[key] = in_model.outputs
             if in_model.not_in_place:
                 found.not_in_place[key] = in_model.not_in_place
-            if in_model.problems:
-                raise CannotRun("; ".join(in_model.problems))
+            if problems := in_model.problems:
+                raise CannotRun("; ".join(problems))
         except NotInPlace as error:
             found.not_in_place[key] = str(error)
         except (CannotRun, BadModel, OSError) as error:
