@@ -117,7 +117,11 @@ def command(
         made = _upgrade(record, test, plan) if base is not None else None
         # Of an upgrade, the head is what is deployed.
         deployed = plan if base is None else replace(plan, targets=tested[1:])
-        repaired = _repaired(deployed, test, repair, by=repair_by, copies=base is None) if repair is not None else None
+        repaired = (
+            _repaired(deployed, test, repair, by=repair_by, copies=base is None and not test.problems)
+            if repair is not None
+            else None
+        )
         plain = ModelReport(
             analyses, test, record, made, spec == "sonnx", words, repaired, options.width(), verbose=True
         )

@@ -68,6 +68,12 @@ class NodeAnalysis:
         return "" if refused is None or document is None else f"{document.title} excludes it: {refused.message}"
 
     @property
+    def is_never_negative(self) -> bool:
+        """Whether no value below zero can reach the node in its model."""
+        beyond = self.maker.beyond if self.maker is not None else None
+        return self.around.is_behind_relu or (beyond is not None and beyond.is_behind_relu)
+
+    @property
     def variants(self) -> tuple[Variant, ...]:
         """The variants in which the model executes the node: with Indices if it has them."""
         return (WITH_INDICES,) if self.node.indices is not None else (Y_ONLY,)

@@ -63,15 +63,6 @@ class LevelState(str, Enum):
     NOT_RUN = "not run"
     """The target refuses the model, dies of it, or takes too long."""
 
-    @property
-    def sentence(self) -> str:
-        """What it means for MaxPool, in words."""
-        words = {
-            LevelState.DIFFERS: "not MaxPool, whose results are right",
-            LevelState.UNCLEAR: "by MaxPool or by rounding",
-        }
-        return words.get(self, self.value)
-
 
 @dataclass(frozen=True, eq=False)
 class LevelResult:
@@ -91,9 +82,9 @@ class LevelResult:
     def __str__(self) -> str:
         """What a reader must know of it, without its full stop; empty if there is nothing."""
         if self.state is LevelState.WRONG:
-            return f"wrong: {'; '.join(map(str, self.differences))}"
+            return f"wrong, compared with the right outputs: {'; '.join(map(str, self.differences))}"
         if self.state is LevelState.RIGHT and not self.is_seen:
-            return "right, and with the tensors around MaxPool as outputs the model computes other values"
+            return "right; its nodes are not judged there, since further outputs change what the model computes"
         return ""
 
 

@@ -90,24 +90,38 @@ class ModelRun:
     @property
     def problems(self) -> list[str]:
         """What keeps the model from being judged, a sentence each without its full stop."""
-        refused: dict[str, list[str]] = {}
-        problems = []
+        levels: dict[str, list[str]] = {}
         for level, each in zip(self._own, self.levels, strict=True):
-            if each.state is LevelState.NOT_RUN and not any(line.verdict in FAULTS for line in self._at(level)):
-                refused.setdefault(each.message, []).append(each.level)
-            if each.state is LevelState.WRONG and not any(line.verdict in FAULTS for line in self._at(level)):
-                problems.append(f"its outputs are wrong at {each.level}: {'; '.join(map(str, each.differences))}")
-            if each.state in (LevelState.DIFFERS, LevelState.UNCLEAR):
-                pair = f"at {level_name(self.deployed.base)} and at {each.level}"
-                what = "; ".join(map(str, each.differences)) or "its right outputs cannot be computed"
-                problems.append(f"it differs between levels of optimization, {pair}: {each.state.sentence}: {what}")
-        others = "; ".join(f"at {', '.join(levels)}, {why}" for why, levels in refused.items())
-        if refused and self.outputs:
-            problems.append(f"it runs at the default level of optimization, but {others}")
-        elif refused:
-            # The same at most levels, and the default is the first.
-            problems.append(next(iter(refused)))
-        return problems
+            if each.state is not LevelState.RIGHT and not any(line.verdict in FAULTS for line in self._at(level)):
+                levels.setdefault(self._problem(each), []).append(each.level)
+        problems = [f"at {', '.join(names)}, {why}" for why, names in levels.items()]
+        if self.outputs and all(each.state in (LevelState.RIGHT, LevelState.NOT_RUN) for each in self.levels):
+            return [f"it runs at the default level of optimization, but {each}" for each in problems]
+        # A refusal is the same at most levels, and the default is the first.
+        return problems if self.outputs else list(levels)[:1]
+
+    def _problem(self, result: LevelResult) -> str:
+        """Why the outputs at a level are neither right nor laid to a MaxPool."""
+        what, base = "; ".join(map(str, result.differences)), level_name(self.deployed.base)
+        without = f"; the same as at {base} without {' and '.join(result.without)}" if result.without else ""
+        if result.state is LevelState.NOT_RUN:
+            return result.message
+        if not what:
+            return "the target does not run it with the right results of MaxPool in its place, so that it cannot be compared"
+        if result.state is LevelState.UNCLEAR:
+            return f"it differs from {base} by what rounding may explain, or MaxPool: {what}{without}"
+        if len(self._makers) < len(self._analysis.nodes):
+            return f"it differs from {base}, and some MaxPool nodes cannot be looked at: {what}{without}"
+        return f"it differs from {base}, and not because of MaxPool: {what}{without}"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the deployed model runs, and its outputs were not shown to be right: nothing makes up for that."""
+        return any(
+            each.state not in (LevelState.RIGHT, LevelState.NOT_RUN)
+            and not any(line.verdict in FAULTS for line in self._at(level))
+            for level, each in zip(self._own, self.levels, strict=True)
+        )
 
     @property
     def right_nodes(self) -> set[str]:
@@ -218,17 +232,17 @@ class ModelRun:
         state, differences = self.right.compared(outcome.outputs, level)
         lines = self._at(level)
         conforms = is_seen and bool(lines) and all(each.verdict is Verdict.CONFORMS for each in lines)
-        if conforms and ((state is LevelState.UNCLEAR and differences) or any(each.differences for each in lines)):
+        is_open = any(each.differences or each.interpretations for each in lines)
+        if conforms and ((state is LevelState.UNCLEAR and differences) or is_open):
             # A look at MaxPool changes nothing and shows right results: what is left is rounding, or a point that is open.
             state = LevelState.RIGHT
-        result = LevelResult(name, state, differences, is_seen=is_seen)
-        if state is not LevelState.WRONG:
-            return result
-        if not is_seen or not any(each.verdict in FAULTS for each in self._at(level)):
+        if state is LevelState.RIGHT:
+            return LevelResult(name, state, is_seen=is_seen or level not in self._inside)
+        if state is LevelState.WRONG and not (is_seen and any(each.verdict in FAULTS for each in lines)):
             self._lay_to_nodes(level, outcome.outputs, "; ".join(map(str, differences)))
         is_first = level is None or self.right(self.outputs, None)
-        without = self.deployed.optimizers(level, self.right) if is_first else ()
-        return LevelResult(name, state, differences, without=without, is_seen=is_seen)
+        without = self.deployed.optimizers(level, self.right) if is_first and differences else ()
+        return LevelResult(name, state, differences, without=without)
 
     def _refused(self, level: str | None, outcome: Outcome) -> None:
         """Lay a refusal or a crash to the nodes with whose right results the model runs, or that the target refuses alone, too."""

@@ -38,8 +38,11 @@ _LEFT_OUT = ("Split", "GlobalMaxPool")
 MOST_VALUES = 65_536
 """The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
 
-_MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+_MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", MAX_POOL)
 """Operators whose outputs have the values of their input and no others."""
+
+_NOT_NEGATIVE = ("Relu", "Sigmoid", "HardSigmoid", "Softmax", "Softplus", "Exp", "Abs", "Sqrt")
+"""Operators whose outputs are not below zero."""
 
 _REWRITES: Mapping[str, Sequence[str]] = {
     "Pad may be folded into the pads of MaxPool, which has no padding value": ("Pad",),
@@ -181,7 +184,7 @@ class Surroundings:
 
     ``chain`` are those through which one tensor flows, from ``start`` to ``end``, and MaxPool; None if the type of their
     input is not known. ``ahead`` and ``behind`` are the operators on both sides, also of the nodes beyond, nearest first.
-    ``pools`` are the outputs of the other MaxPool nodes among them.
+    ``pools`` are the outputs of the other MaxPool nodes among them, ``source`` is the operator that makes their input.
     """
 
     start: str
@@ -190,6 +193,7 @@ class Surroundings:
     behind: tuple[str, ...]
     chain: Chain | None
     pools: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def context(self) -> Context:
@@ -210,7 +214,7 @@ class Surroundings:
             pads = each.op == "Pad" and _is_at_least_zero(each, "constant_value", 0)
             if not (pads or each.op in _MOVING):
                 return False
-        return False
+        return self.source in _NOT_NEGATIVE
 
     @property
     def rewrites(self) -> tuple[str, ...]:
@@ -249,7 +253,9 @@ def surroundings(
     for is_ahead, operators in sides.items():
         operators += dict.fromkeys(each.op_type for each in beyond[is_ahead] if each is not None)
     pools = tuple(each.output[0] for each in nodes if each.op_type == MAX_POOL and each is not node.proto)
-    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools)
+    maker = node.scope.makers.get(start)
+    source = "" if maker is None else maker.op_type
+    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools, source)
 
 
 def _near(node: PoolNode, is_ahead: bool, taken: Collection[str]) -> Iterator[NodeProto]:

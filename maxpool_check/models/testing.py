@@ -79,7 +79,7 @@ class ModelTest:
     optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
     ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model; ``unseen`` has the
     target, the case and the variant of what a look at a node made wrong. ``problems`` say what of the models could not be run as it
-    is, a line each.
+    is, a line each; ``has_doubts``: outputs of a model that runs were not shown to be right.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
@@ -94,6 +94,7 @@ class ModelTest:
     outside: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     unseen: set[tuple[str, str, str]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    has_doubts: bool = False
 
 
 def run_models(
@@ -153,7 +154,12 @@ def _in_models(
                 found.outputs[key] = in_model.outputs
             if in_model.not_in_place:
                 found.not_in_place[key] = in_model.not_in_place
-            if problems := in_model.problems:
+            if in_model.is_doubtful:
+                found.has_doubts = True
+                found.problems.append(
+                    f"{analysis.model.path}: not shown to be right on {key[0]}: {'; '.join(in_model.problems)}"
+                )
+            elif problems := in_model.problems:
                 raise CannotRun("; ".join(problems))
         except NotInPlace as error:
             found.not_in_place[key] = str(error)
@@ -263,7 +269,8 @@ class _Lines:
         names = {defect} if defect is not None else {*execution.kinds}
         if FLOWS in case.tags:
             seen |= names
-        return names <= seen
+        # The finite values of other cases have both signs.
+        return names <= seen or (FLOWS not in case.tags and self._nodes[key[1]].is_never_negative)
 
     def _footer(self, line: RunFooter) -> None:
         for each in self._of_chains:
@@ -279,7 +286,8 @@ class _Lines:
             )
             for (target, _), defect in self._known.items()
         ]
-        problems = () if self._plan.allows_incomplete else self._found.problems
+        excused = self._plan.allows_incomplete and not self._found.has_doubts
+        problems = () if excused else self._found.problems
         # Statuses say already what counts.
         code = self._summary.exit_code(line.known, line.errors, strict=False)
         if problems and code is ExitCode.AS_EXPECTED:

@@ -295,7 +295,14 @@ class _View:
                 yield shlex.join(words)
             if defect is not None:
                 yield shlex.join(["maxpool-check", "explain", defect.id])
-        if self.report.exit_code is ExitCode.INCOMPLETE and self.report.test.problems:
+        for (target, name), levels in self.report.test.levels.items() if self.report.test.has_doubts else ():
+            (path,) = (each.model.path for each in self.report.models if each.model.name == name)
+            for each in levels:
+                if each.without:
+                    disabling = f"{target}{'&' if '?' in target else '?'}disable={','.join(each.without)}"
+                    yield shlex.join(["maxpool-check", "model", str(path), "-t", disabling, *self.report.inputs])
+        is_excusable = self.report.test.problems and not self.report.test.has_doubts
+        if self.report.exit_code is ExitCode.INCOMPLETE and is_excusable:
             # The nodes alone count, where what the model as a whole does is known or does not matter.
             yield shlex.join([*self.report.record.header.command, "--allow-incomplete"])
         if self.is_brief and self.report.run.special and not self.report.exit_code:

@@ -246,6 +246,39 @@ def test_new_names_equal_no_other_name_of_the_model(cli, tmp_path):
     assert all(is_right(each, by_numpy(onnx.load(path), inputs_of(path))) for each in outputs.values())
 
 
+BRANCH = """g (float[1,2,6,6] x, bool c) => (float[n,c1,h,w] y) <int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}> {
+    y = If (c) <
+        then_branch = then () => (float[n,c1,h,w] a) { d = Pad (x, pads) a = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (d) },
+        else_branch = other () => (float[n,c1,h,w] b) { b = Neg (x) }
+    >
+}"""
+
+
+@pytest.mark.network
+def test_nothing_excuses_a_model_that_runs_and_is_not_shown_to_be_right(cli, tmp_path):
+    """A MaxPool in a branch cannot be looked at, and here even cut out it is right: its Pad takes a tensor of the outer graph."""
+    path, out = saved(written(BRANCH, onnx=17), tmp_path), tmp_path / "repaired.onnx"
+    np.savez(tmp_path / "in.npz", x=np.full((1, 2, 6, 6), -1, np.float32), c=np.array(True))
+    words = ("model", path, "-t", "onnxruntime==1.31.1", "--inputs", tmp_path / "in.npz")
+    for more in ([], ["--allow-incomplete"], ["--allow-incomplete", "--repair", out]):
+        done = cli(*words, *more, COLUMNS="160").check(3, "not shown to be right", "without Pad_Fusion")
+        assert "?disable=Pad_Fusion" in done.out.splitlines()[-1]
+    assert not out.exists()
+
+
+@pytest.mark.network
+def test_values_that_cannot_reach_a_node_do_not_fail_it(cli, tmp_path):
+    """Behind a Sigmoid and another MaxPool nothing is below zero, and the folded Pad does no harm."""
+    text = """g (float[1,2,8,8] x) => (float[n,c,h,w] y) <int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}> {
+        a = Sigmoid (x)
+        b = MaxPool <kernel_shape = [2, 2]> (a)
+        d = Pad (b, pads)
+        [pool] y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (d)
+    }"""
+    done = cli("model", saved(written(text, onnx=17), tmp_path), "-t", "onnxruntime==1.31.1", COLUMNS="160").check(0)
+    assert "wrong outside this model ORT-PAD-FOLDED" in " ".join(done.out.split())
+
+
 @pytest.mark.network
 def test_where_options_alone_help_no_file_is_written(cli, tmp_path):
     """The nodes of a function are not rewritten, and ONNX Runtime 1.31.1 folds the Pad in it into MaxPool."""
