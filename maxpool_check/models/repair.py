@@ -367,7 +367,8 @@ class _Repairing:
         """A node on adversarial values and on those that flow in the model, at every level: what is wrong with rewrites."""
         node, conforming = self.analysis.by_id[name], 0
         made = NodeRepair(name, node.node.name, self._known(name), rewrites)
-        outside = self._outside(name)
+        # What says nothing of the node in its model.
+        outside = {kind for each in self.plan.targets for kind in self.test.outside.get((str(each), name), ())}
         # Other MaxPool nodes of a chain may be wrong themselves.
         of_chain = any(f"/{CHAIN}/" in line.case for line in self.failed[name])
         cases = [each.case for each in node.cases if of_chain or each.how != CHAIN] + self.test.flowing.get(name, [])
@@ -380,8 +381,8 @@ class _Repairing:
                     conforming += right
                     # Those of special values fail a model only if these count.
                     all_count = self.plan.strict or SPECIAL not in case.tags
-                    wrong = [each for each in faults if all_count or each.verdict is not Verdict.DIVERGES]
-                    if wrong and not outside:
+                    faults = [each for each in faults if not outside.issuperset(each.kinds)]
+                    if wrong := [each for each in faults if all_count or each.verdict is not Verdict.DIVERGES]:
                         about = f"{case.title.rpartition(', ')[2]}, {wrong[0].variant}"
                         return replace(made, rewrites=(), why=f"leaves it wrong on {wrong[0].target}: {about}")
         except CannotRewrite as error:
@@ -389,10 +390,6 @@ class _Repairing:
         if sessions and not conforming:
             return replace(made, rewrites=(), why="leaves nothing that could be compared")
         return replace(made, executions=conforming)
-
-    def _outside(self, name: str) -> bool:
-        """Whether what a node shows outside its model says nothing of it there."""
-        return any((str(target), name) in self.test.outside for target in self.plan.targets)
 
     def _shown(self, made: NodeRepair) -> NodeRepair:
         """The node with what takes its place, as text. Raises :class:`CannotRewrite`."""

@@ -77,7 +77,7 @@ class ModelTest:
     models' own outputs, by target and model, where they were computed. ``failing`` has what fails, by target and node, and
     ``flowing`` the cases with values that flow in a model, by node. ``levels`` has what a deployed model does at each level of
     optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
-    ``outside`` the defects or kinds that such a node shows with the values that flow there, outside the model; ``unseen`` has the
+    ``outside`` the defects and kinds that such a node shows with the values that flow there, outside the model; ``unseen`` has the
     target, the case and the variant of what a look at a node made wrong. ``problems`` say what of the models could not be run as it
     is, a line each; ``has_doubts``: outputs of a model that runs were not shown to be right.
     """
@@ -268,7 +268,7 @@ class _Lines:
         seen = self._found.outside.setdefault(key, set())
         names = {defect} if defect is not None else {*execution.kinds}
         if FLOWS in case.tags:
-            seen |= names
+            seen |= names | {*execution.kinds}
         # The finite values of other cases have both signs.
         return names <= seen or (FLOWS not in case.tags and self._nodes[key[1]].is_never_negative)
 
