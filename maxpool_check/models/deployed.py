@@ -192,6 +192,8 @@ class RightOutputs:
         self._rounding = parts.rounding(deployed.proto, self._results)
         self._starts = {each.around.start for each in makers}
         self._names = {value.name for value in deployed.proto.graph.output}
+        self._others: list[Tensors] = []
+        """Outputs that are right besides those without optimization."""
         self._results_at, self._at = cache(self._settled), cache(self._given)
 
     def __call__(self, outputs: Tensors, level: str | None) -> bool:
@@ -204,7 +206,8 @@ class RightOutputs:
         if base is None:
             return LevelState.UNCLEAR, []
         outputs = {name: value for name, value in outputs.items() if name in self._names}
-        if not (apart := self._differences(base, outputs)):
+        apart = self._differences(base, outputs)
+        if not apart or any(not self._differences(each, outputs) for each in self._others):
             return LevelState.RIGHT, []
         here = self._at(level, level) if level != at_base else base
         if here is None:
@@ -213,6 +216,7 @@ class RightOutputs:
         if without is None or not self._is_rounded(without, here):
             return LevelState.DIFFERS, apart
         if not (from_here := self._differences(here, outputs)):
+            self._others.append(outputs)
             return LevelState.RIGHT, []
         spread = {each.output: each.largest for each in self._differences(without, here)}
         if all(each.largest is not None and each.largest <= 4 * (spread.get(each.output) or 0) for each in from_here):
