@@ -129,8 +129,8 @@ def command(
         for message in report.run.problems if not quiet and not shown.prints_text else ():
             options.echo(f"error: {message}", err=True)
         shown.publish(FORMATS, report, plain)
-        if quiet and repaired is not None and repaired.optimizers and not report.exit_code:
-            # The file alone is not the repair.
+        if quiet and repaired is not None and repaired.needs_session:
+            # No file is the repair.
             options.echo(report.result[1], err=True)
         return report.exit_code
 

@@ -240,7 +240,8 @@ def repair(
     """Repair the nodes of a model that failed in its test on the targets of a plan, and prove it.
 
     By the ``file``, the first rewrites that work are written to it, and it is read back, loaded and judged as it is; where only
-    options of sessions work, nothing is written. ``copies``: a model of which nothing fails is copied. Raises :class:`BadModel` if it cannot be written.
+    options of sessions work, nothing is written. ``copies``: a model of which nothing fails is copied. Raises :class:`BadModel` if
+    it cannot be written.
     """
     making = _Repairing(plan, test, path)
     if not making.failed:
@@ -429,7 +430,7 @@ class _Repairing:
 
     def _written(self, sessions: Sequence[TargetSession], nodes: tuple[NodeRepair, ...]) -> Repair:
         """Write the file, read it back, and judge it; it is removed if anything is wrong. Raises :class:`BadModel`."""
-        _copy_external(self.analysis.model, self.model, self.path)
+        copies = _copy_external(self.analysis.model, self.model, self.path)
         made = self.path.with_name(f".{self.path.name}.unproved")
         try:
             made.write_bytes(self._rewritten(nodes).SerializeToString())
@@ -439,10 +440,12 @@ class _Repairing:
                 judged = replace(judged, problems=(f"onnx.checker refuses the file: {refused}", *judged.problems))
             if judged.is_complete:
                 made.replace(self.path)
+                copies = []
                 return replace(judged, path=self.path, sha256=model.sha256)
             return judged
         finally:
-            made.unlink(missing_ok=True)
+            for each in (made, *copies):
+                each.unlink(missing_ok=True)
 
     def _judged(self, sessions: Sequence[TargetSession], model: UserModel) -> Repair:
         """What is still wrong with a model as it is deployed, and with its nodes in it."""
@@ -484,8 +487,9 @@ def _refused_by_checker(original: Path, made: Path) -> str:
     return ""
 
 
-def _copy_external(model: UserModel, proto: ModelProto, path: Path) -> None:
-    """Copy the files of external data of a model beside another one, byte for byte. Raises :class:`BadModel`."""
+def _copy_external(model: UserModel, proto: ModelProto, path: Path) -> list[Path]:
+    """Copy the files of external data of a model beside another one, byte for byte. Returns the new files. Raises :class:`BadModel`."""
+    copies: list[Path] = []
     for tensor in tensors(proto.graph):
         if tensor.data_location != TensorProto.EXTERNAL or tensor.name in model.missing:
             continue
@@ -494,5 +498,7 @@ def _copy_external(model: UserModel, proto: ModelProto, path: Path) -> None:
         if not copy.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copy)
+            copies.append(copy)
         elif not filecmp.cmp(file, copy, shallow=False):
             raise BadModel(f"{copy} exists with other contents than {file}; name a file in another folder")
+    return copies

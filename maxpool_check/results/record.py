@@ -236,8 +236,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault,
     ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
-    a fault on special values alone is ``special``, and one that the node does not have in the model is ``outside``. ``translation`` lists how a case of another document became a model of
-    operator set ``opset``. ``layout`` is that of X and all coordinates, ``size`` the number of cells of X.
+    a fault on special values alone is ``special``, and one that the node does not have in the model is ``outside``.
+    ``translation`` lists how a case of another document became a model of operator set ``opset``. ``layout`` is that of X and all coordinates, ``size`` the number of cells of X.
     ``interpretations`` are those of open points that the outputs agree with, or ``mixed``. ``digests`` are SHA-256 of the
     outputs. ``inferred`` is what a target says that computes none. ``counts`` are numbers of wrong cells by kind,
     ``windows`` by kind and by what the windows hold. ``wrong`` marks the wrong cells of each output that finite values

@@ -148,7 +148,7 @@ def variants_of(
     """The selected variants that apply to a case with these outputs, in order of execution.
 
     ``domain`` is the operator domain of the case's document, if it has one. ``is_graph``: the case has other nodes besides
-    MaxPool, so that the default variants are also executed without optimization. ``dtype`` is that of X, if MaxPool is alone.
+    MaxPool, or its own operator set, so that the default variants are also executed without optimization. ``dtype`` is that of X, if MaxPool is alone.
     """
     if is_graph and (set(DEFAULT_VARIANTS) <= set(selected) or any(each.variation in LEVELS for each in selected)):
         # A level is wrong or right compared with none.
