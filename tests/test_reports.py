@@ -25,6 +25,7 @@ from maxpool_check.reporting.items import case_results
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import LARGEST, write_markdown
 from maxpool_check.results.storage import name_of
+from maxpool_check.results.variants import GRAPH_VARIANTS
 from maxpool_check.specifications import documents
 from maxpool_check.targets.name import parse
 from tests import make_reports
@@ -63,7 +64,15 @@ def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_
     check_record("record", record, contents, verification, lzma.decompress(path.read_bytes()))
     # A record that does not say which variants its run had was made of those that it holds.
     variants = {each.variant for each in record.executions}
-    of_cases = tuple(f"record: {name} ({variant})" for name in unchanged for variant in variants)
+    # One node in its own operator set has been executed without optimization since the tool of most records.
+    single = {case.id for case in cases if not (case.context.is_alone or case.context.has_nodes)}
+    held = {(each.case, each.variant) for each in record.executions}
+    of_cases = tuple(
+        f"record: {name} ({variant})"
+        for name in unchanged
+        for variant in variants
+        if (name, variant) in held or not (name in single and variant in map(str, GRAPH_VARIANTS))
+    )
     assert [problem for problem in verification.problems if problem[0].startswith(of_cases)] == []
     assert len(changed) < record.header.corpus.cases / 2, "make reports"
 
