@@ -5,8 +5,11 @@ import os
 import pytest
 
 from maxpool_check.evidence.kernels import CORRECT, DEATHS, all_kernels, wrong_kernels
+from maxpool_check.evidence.kills import LoadedKernel, outcome
+from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.specification import Refused
 from tests.conftest import CASES, run_record
 from tests.mutants.in_process import any_kills, faults, first_kills, is_excused, tasks
 
@@ -23,6 +26,19 @@ SAMPLE = 24
 
 TOGETHER = 16
 """Targets of one run: the reference computes each case once for all of them, and each target is a process."""
+
+
+OF_OTHER_DTYPES = {
+    "numbering:as_int32",
+    "outputs:y_is_float32",
+    "ngraph_maxpool:output_is_float32",
+    "nhwc_maxpool:indices_are_int32",
+    "openvino_maxpool:indices_are_int32",
+    "openvino_maxpool:indices_are_int32_by_default",
+    "openvino_maxpool:indices_are_int64",
+    "openvino_maxpool:outputs_are_float32",
+}
+"""The kernels whose mistake is a dtype; no other may be caught by one."""
 
 
 def measure(chosen, jobs=2, path=CASES):
@@ -54,6 +70,20 @@ def of_module(name):
 def test_two_cases_kill_every_wrong_kernel(kernel):
     kills = any_kills(kernel, 2)
     assert len(kills) == 2, f"{kernel.sentence} Killed by: {kills}"
+
+
+@pytest.mark.parametrize("kernel", IN_PROCESS, ids=str)
+def test_a_wrong_kernel_is_right_in_every_bit_where_its_mistake_is_not_concerned(kernel):
+    chosen = [each for each in tasks(kernel.specs) if each.case.X.size < 100 and not isinstance(each.oracle, Refused)]
+    small = [request for task in chosen for request in task.plans[0].requests[:1]]
+    wrong, right = LoadedKernel(kernel), LoadedKernel(kernel.model)
+    pairs = [(outcome(wrong, request), outcome(right, request)) for request in small]
+    both = [pair for pair in pairs if all(isinstance(each, Returned) for each in pair)]
+    assert any(mine.digests == expected.digests for mine, expected in both)
+    has_other_dtypes = any(
+        value.dtype != expected.outputs[name].dtype for mine, expected in both for name, value in mine.outputs.items()
+    )
+    assert has_other_dtypes == (str(kernel) in OF_OTHER_DTYPES), kernel.sentence
 
 
 def test_two_cases_kill_every_kernel_that_ends_its_process():
