@@ -16,9 +16,6 @@ from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdic
 if TYPE_CHECKING:
     from maxpool_check.comparing.acceptance import AcceptedChange
 
-_SORTS = ("finite", "special")
-"""The sorts of wrong cells, the worse first."""
-
 
 class Change(str, Enum):
     """The change of one execution, in the order of reports: the worst first. ``meaning`` is what it means, in words."""
@@ -38,7 +35,7 @@ class Change(str, Enum):
     CHANGED = "changed", "wrong before and after, in another way"
     WRONG_TO_REFUSED = "wrong-to-refused", "it was wrong and is refused, though the document allows the graph"
     NEWLY_INCONSISTENT = "newly-inconsistent", "its outputs are allowed, but differ from those of another variant"
-    IMPROVED = "improved", "wrong before and after, in fewer cells, or in less ordinary ones"
+    IMPROVED = "improved", "wrong before and after, in fewer cells; no cell that was right is wrong"
     MISSING = "missing", "it was executed and is no longer"
     CRASH_GONE = "crash-gone", "the process crashed or timed out, and no longer does"
     FIXED = "fixed", "it was wrong or inconsistent and is right"
@@ -184,21 +181,24 @@ def _alike(state: str, old: Execution, new: Execution) -> Change:
 
 
 def _by_cells(old: Execution, new: Execution) -> Change:
-    """The change of a wrong execution with other outputs: the worse of what became wrong and of what became right decides."""
-    became_wrong, became_right = set[int](), set[int]()
+    """The change of a wrong execution with other outputs: a cell that was right and is wrong decides, whatever became right."""
+    became_wrong = became_right = False
     for output in old.wrong.keys() | new.wrong.keys() if old.wrong and new.wrong else ():
-        was, now = ({sort: unpacked(text) for sort, text in each.wrong.get(output, {}).items()} for each in (old, new))
-        sizes = {cells.size for cells in (*was.values(), *now.values())}
-        if len(sizes) > 1:
+        was, now = _wrong_cells(old, output), _wrong_cells(new, output)
+        if was.size != now.size and 1 not in (was.size, now.size):
             # Outputs of other shapes have no cells in common.
             return Change.CHANGED
-        none = np.zeros(max(sizes), np.uint8)
-        before, after = (np.array([each.get(sort, none) for sort in _SORTS]) for each in (was, now))
-        became_wrong |= {number for number, cells in enumerate(after) if (cells > before.max(0)).any()}
-        became_right |= {number for number, cells in enumerate(before) if (cells > after.max(0)).any()}
-    if became_wrong and min(became_wrong) <= min(became_right, default=len(_SORTS)):
+        became_wrong |= bool((now > was).any())
+        became_right |= bool((was > now).any())
+    if became_wrong:
         return Change.REGRESSED
     return Change.IMPROVED if became_right else Change.CHANGED
+
+
+def _wrong_cells(execution: Execution, output: str) -> np.ndarray:
+    """Which cells of an output are wrong, on finite or on special values; one False if none is."""
+    marked = [unpacked(text).astype(bool) for text in execution.wrong.get(output, {}).values()]
+    return np.any(marked, axis=0) if marked else np.zeros(1, bool)
 
 
 def _state(execution: Execution | None) -> str | None:

@@ -100,8 +100,9 @@ def wrong(digest, **by_output):
         ({"Y": "..f."}, {"Y": "..f.", "Indices": "f..."}, "regressed"),
         ({"Y": "..ff"}, {"Y": "..f."}, "improved"),
         ({"Y": "ff..", "Indices": "ff.."}, {"Y": "ff.."}, "improved"),
-        # Of cells that became wrong and cells that became right, the worse decide.
-        ({"Y": "ff.."}, {"Y": "f..s"}, "improved"),
+        # A right cell that became wrong decides, whatever became right.
+        ({"Y": "ff.."}, {"Y": "f..s"}, "regressed"),
+        ({"Y": "fff."}, {"Y": "...s"}, "regressed"),
         ({"Y": "fs.."}, {"Y": "f..f"}, "regressed"),
         ({"Y": "ff.."}, {"Y": 20 * "f"}, "changed"),
         ({}, {"Y": "f..."}, "changed"),
