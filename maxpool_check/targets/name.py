@@ -18,7 +18,7 @@ from maxpool_check.files import RECORD_SUFFIXES
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, OUTPUTS, TRANSFORM, parts_of, tool_and_runtime
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.machines import OPTIONS, machine_of
+from maxpool_check.targets.machines import NOT_OF_RUNTIME, OPTIONS, machine_of
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
 _TAKES_MODELS = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx")]
@@ -139,9 +139,25 @@ def parse(text: str) -> TargetName:
     options = _options(match, text)
     if "disable" in options and RUNTIMES[runtime].adapter != "onnxruntime":
         raise BadTarget(f"'{text}': disable=OPTIMIZER,... is for ONNX Runtime in Python alone")
+    if (
+        match["provider"] in (None, *DEFAULT_PROVIDERS[:1])
+        and RUNTIMES[runtime].adapter.partition(".")[0] == "onnxruntime"
+    ):
+        _check_known(text, options)
     if options.keys() & {*OPTIONS}:
         _check_machine(text, runtime, options)
     return TargetName(text, runtime, match["version"], match["provider"], options)
+
+
+def _check_known(text: str, options: Mapping[str, str]) -> None:
+    """Raise :class:`BadTarget` for an option that is not the tool's: ONNX Runtime on the CPU has none of its own."""
+    for name in sorted(options.keys() - NOT_OF_RUNTIME):
+        if name == "wheel":
+            how = "install the wheel in an environment of its own, and name its interpreter: ?python=ENVIRONMENT/bin/python"
+            raise BadTarget(f"'{text}': unknown option wheel; {how}")
+        known = ", ".join(sorted(NOT_OF_RUNTIME))
+        hint = nearest(name, NOT_OF_RUNTIME) or f"; without another @PROVIDER it may be {known}"
+        raise BadTarget(f"'{text}': unknown option {name}{hint}")
 
 
 def _check_machine(text: str, runtime: str, options: Mapping[str, str]) -> None:

@@ -143,6 +143,20 @@ RECORD = "tests/data/golden/record.jsonl"
         ("fuzz -o out --known x.yaml --known none", "contradict"),
         ("fuzz -o out --seed 3..1", "'3..1' is neither a seed"),
         ("repro edge/nan:middle -o out --also nope", "unknown runtime 'nope'"),
+        ("run cases/sonnx -t onnxruntime==1.32.0?machin=aarch64", "unknown option machin (did you mean 'machine'?)"),
+        (
+            "run cases/sonnx -t onnxruntime@CPUExecutionProvider?pyton=x",
+            "unknown option pyton (did you mean 'python'?)",
+        ),
+        (
+            "run cases/sonnx -t onnxruntime-load?nonsense=1",
+            "unknown option nonsense; without another @PROVIDER it may be cpu,",
+        ),
+        (
+            "run cases/sonnx -t transform:onnxsim:on:onnxruntime?machin=x",
+            "unknown option machin (did you mean 'machine'?)",
+        ),
+        ("model x.onnx -t onnxruntime?wheel=/x.whl", "name its interpreter: ?python=ENVIRONMENT/bin/python"),
         (f"gate {RECORD} {RECORD} -k ordinary", "is for a run; --report FORMAT=FILE writes what differs"),
         (f"gate {RECORD} {RECORD} --fail-on fixd", "did you mean 'fixed'?"),
         ("gate --base onnxruntime", "Missing option '--head'; or name two records"),

@@ -19,11 +19,11 @@ from tests.targets.test_session import execute
 
 
 def test_another_release_of_a_target():
-    name = parse("transform:onnxruntime?level=basic:on:onnxruntime==1.31.1@CPUExecutionProvider?a=1")
+    name = parse("transform:onnxruntime?level=basic:on:onnxruntime==1.31.1@CPUExecutionProvider?cpu=1")
     other = name.at("1.23.2")
     assert (name.is_one_version, other.is_one_version) == (False, True)
     assert (other.tool, other.version) == (ToolName("onnxruntime", "1.23.2", {"level": "basic"}), "1.31.1")
-    assert (other.distribution, other.provider, other.options) == ("onnxruntime", "CPUExecutionProvider", {"a": "1"})
+    assert (other.distribution, other.provider, other.options) == ("onnxruntime", "CPUExecutionProvider", {"cpu": "1"})
     assert str(parse("onnxruntime-qnn@AProvider").at("1.2.0")) == "onnxruntime-qnn==1.2.0@AProvider"
 
 
