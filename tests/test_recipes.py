@@ -74,6 +74,17 @@ def test_the_action_runs_cases_and_names_what_it_has_written(runner):
     assert "MaxPool" in runner.summary.read_text()
 
 
+def test_the_action_reads_the_configuration_of_the_repository_whole(runner):
+    """Also where the checkout is writable for all, as in some containers."""
+    (runner.work / "kernel.py").write_text("import pathlib\n\npathlib.Path('started').touch()\n")
+    (runner.work / "maxpool-check.toml").write_text('targets = ["python:kernel.py:f"]\n')
+    (runner.work / "maxpool-check.toml").chmod(0o666)
+    for inputs, is_started in (({}, True), ({"config": ""}, False), ({"config": "none"}, False)):
+        runner.action(paths="cases/", **inputs)
+        assert (runner.work / "started").exists() == is_started
+        (runner.work / "started").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize(
     "inputs",
     [

@@ -3,14 +3,19 @@
 What it sets becomes the ``default_map`` of a command. A key at the top is for all commands that have the parameter, one in
 the section of a command for that command alone; a variable ``MAXPOOL_CHECK_KEY`` is stronger than both, and click itself reads
 ``MAXPOOL_CHECK_COMMAND_KEY``.
+
+A file that the user named is read whole. One that was found beside the user's files may be a stranger's: what it would start,
+install or write is taken for ``run`` alone, which says so, and not at all if others could write the file.
 """
 
+import contextlib
 import functools
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,15 @@ _EXCLUDED_BY = {
 """The options beside which a configured one has no effect."""
 
 _MOST_BYTES = 2**20
+_ROOTS = (".git", ".hg")
+"""What the root of a repository has: no configuration is looked for above it."""
+
+_ONLY_READ = ("paths", "path", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus")
+"""The parameters whose files are read and never written."""
+
+_MAKING = ("find_links", "offline")
+"""The parameters that say what environments are made of."""
+
 _KERNEL = re.compile(r"^(python:|command:(?=[^ ]*/)|)((?<=:).+|[^:]+\.jsonl(?:\.gz|\.xz)?)$")
 """A target that names a file: the kind of a kernel and its file, or a record."""
 
@@ -54,32 +68,43 @@ class BadConfiguration(click.ClickException):
 
 @dataclass(frozen=True)
 class Entry:
-    """A value, and where it comes from, for messages."""
+    """A value, None for none, where it comes from, for messages, and what the user is told when it is used."""
 
     value: Any
     where: str
+    note: str = ""
 
 
 class Defaults(dict[str, Any]):
     """The defaults of one command by parameter, but those that an option of the command line excludes."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
-        super().__init__({name: entry.value for name, entry in entries.items()})
+        super().__init__({name: entry.value for name, entry in entries.items() if entry.value is not None})
         self.where = {name: entry.where for name, entry in entries.items()}
+        self._notes = {name: entry.note for name, entry in entries.items() if entry.note}
 
     def __contains__(self, name: object) -> bool:
+        """Whether there is a default; click asks where neither the command line nor a variable has a value."""
         source = click.get_current_context().get_parameter_source
-        excluding = _EXCLUDED_BY.get(str(name), ())
-        return super().__contains__(name) and all(source(each) is not ParameterSource.COMMANDLINE for each in excluding)
+        if any(source(each) is ParameterSource.COMMANDLINE for each in _EXCLUDED_BY.get(str(name), ())):
+            return False
+        if not click.get_current_context().resilient_parsing and (note := self._notes.pop(str(name), "")):
+            click.echo(inert.line(note), err=True)
+        return super().__contains__(name)
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A file, if there is one, and environment variables; entries are by section, '' being the top, and parameter."""
+    """A file, if there is one, and environment variables; entries are by section, '' being the top, and parameter.
+
+    ``is_found`` says that the user did not name the file, ``distrusted`` why what it would start is ignored.
+    """
 
     path: Path | None = None
     entries: Mapping[tuple[str, str], Entry] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    is_found: bool = False
+    distrusted: str = ""
 
     def of(self, path: Sequence[str], parameters: Sequence[click.Parameter]) -> dict[str, Entry]:
         """What is set for a command, by parameter, and the settings of every run. Raises :class:`BadConfiguration`."""
@@ -95,10 +120,36 @@ class Configuration:
                 found[name] = Entry(parameter.type.split_envvar_value(text) if _is_many(parameter) else text, variable)
             elif entry is not None and self.path is not None:
                 try:
-                    found[name] = Entry(_value(parameter, entry.value, self.path.absolute().parent), entry.where)
+                    value = _value(parameter, entry.value, self.path.absolute().parent)
                 except ValueError as error:
                     raise BadConfiguration(f"{entry.where} {error}") from error
+                found[name] = Entry(value, entry.where)
+                found[name] = (
+                    self._limited(section, name, parameter.type, found[name]) if self.is_found else found[name]
+                )
         return found
+
+    def _limited(self, section: str, name: str, kind: click.ParamType[Any], entry: Entry) -> Entry:
+        """An entry of a file that was found: what it would start, install or write is taken for ``run`` alone, or not at all."""
+        if not (foreign := _foreign(name, kind, entry.value)):
+            return entry
+        what, path = ", ".join(foreign), shown(self.path or Path())
+        starts = _names_targets(kind) or name in ("find_links", "dask")
+        if self.distrusted:
+            why = self.distrusted
+        elif name == "cache" and self.path is not None and self.path.absolute().parent != _home():
+            why = "the cache is the user's, and not of a project"
+        elif section == "run" or not starts:
+            return replace(entry, note=f"{what}, from {path}" if starts else "")
+        else:
+            why = "only 'run' starts what a project names"
+        rest = (
+            [each for each in entry.value if each not in foreign]
+            if _names_targets(kind) and isinstance(entry.value, list)
+            else []
+        )
+        note = f"warning: {path}: {what} is ignored, since {why}; name it on the command line, or use --config {path}"
+        return Entry(rest or None, f"{entry.where}, without {what}", note)
 
     def unknown_variables(self) -> Iterator[str]:
         """The variables that begin as those of keys, and are none, with what they may have meant."""
@@ -116,7 +167,11 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> N
     """Give a command its defaults."""
     try:
         configuration = load(ctx.params.get("config"))
-        defaults = Defaults(configuration.of(path, leaf.params))
+        entries = configuration.of(path, leaf.params)
+        if not any(_names_targets(each.type) for each in leaf.params):
+            # It makes no environments.
+            entries = {name: each for name, each in entries.items() if not (each.note and name in _MAKING)}
+        defaults = Defaults(entries)
     except BadConfiguration:
         # The documentation must be there to fix it.
         if ctx.resilient_parsing or path[0] == "docs":
@@ -125,10 +180,7 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> N
     if not ctx.resilient_parsing:
         for message in configuration.unknown_variables():
             click.echo(inert.line(f"warning: {message}"), err=True)
-        for name in {*options.IN_ENVIRONMENT} & {*defaults}:
-            # What makes environments reads them there, in this process and in those that it starts.
-            if value := defaults[name]:
-                os.environ.setdefault(f"{PREFIX}{name.upper()}", "1" if value is True else str(value))
+        _set_variables(defaults)
     if "color" in defaults.where and ctx.get_parameter_source("color") is ParameterSource.DEFAULT:
         ctx.params["color"] = defaults["color"]
     if ctx.params.get("config") == "none":
@@ -139,11 +191,19 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> N
     ctx.default_map = nested
 
 
+def _set_variables(defaults: Defaults) -> None:
+    """Set the variables that what makes environments reads, in this process and in those that it starts."""
+    for name in options.IN_ENVIRONMENT:
+        if name in defaults and (value := defaults[name]):
+            os.environ.setdefault(f"{PREFIX}{name.upper()}", "1" if value is True else str(value))
+
+
 def load(file: str | None, folder: Path | None = None) -> Configuration:
     """The configuration of a file, or of the nearest one from ``folder`` upwards. Raises :class:`BadConfiguration`."""
     if file == "none":
         return Configuration()
     path, table = (Path(file), _table(Path(file))) if file else _nearest_file(folder or Path.cwd())
+    distrusted = _distrusted(path) if path is not None and not file else ""
     if path is not None and not isinstance(table, Mapping):
         raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
     entries: dict[tuple[str, str], Entry] = {}
@@ -156,7 +216,7 @@ def load(file: str | None, folder: Path | None = None) -> Configuration:
             if parameter not in parameters_of(section) or "_" in key:
                 raise BadConfiguration(f"{where} {_unknown(section, key)}")
             entries[section, parameter] = Entry(inner, where)
-    return Configuration(path, entries, os.environ)
+    return Configuration(path, entries, os.environ, is_found=not file, distrusted=distrusted)
 
 
 def _unknown(section: str, key: str) -> str:
@@ -296,6 +356,27 @@ def _is_many(parameter: click.Parameter) -> bool:
     return bool(getattr(parameter, "multiple", False)) or parameter.nargs == -1
 
 
+def _names_targets(kind: click.ParamType[Any]) -> bool:
+    return isinstance(kind, options.Value) and kind.names_files
+
+
+def _foreign(name: str, kind: click.ParamType[Any], value: Any) -> list[str]:
+    """What a value would start, install or write: targets that are no plain releases, or what it is, as its key names it."""
+    if _names_targets(kind):
+        from maxpool_check.files import RECORD_SUFFIXES
+        from maxpool_check.targets.name import BadTarget, parse
+
+        found = []
+        for text in value if isinstance(value, list) else [value]:
+            # What is no target starts nothing, and is refused as ever.
+            with contextlib.suppress(BadTarget):
+                found += [] if text.endswith(RECORD_SUFFIXES) or parse(text).starts_releases_alone else [text]
+        return found
+    writes = isinstance(kind, (click.Path, options.Report)) and name not in _ONLY_READ
+    is_set = value not in (False, "False") if name == "offline" else writes or name == "dask"
+    return [f"{_key(name)} {_text(value)}"] if is_set else []
+
+
 def _text(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "-" if value is None else str(value)
 
@@ -328,9 +409,32 @@ def _relocated(path: str, folder: Path) -> str:
     return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
 
 
+def _home() -> Path:
+    return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 (Path.home raises where there is none)
+
+
+def _searched(folder: Path) -> list[Path]:
+    """A folder and those above it, to the root of its repository or to the user's home; outside of both, itself alone."""
+    folders = [folder, *folder.parents]
+    for place, each in enumerate(folders):
+        if each == _home() or any((each / name).exists() for name in _ROOTS):
+            return folders[: place + 1]
+    return folders[:1]
+
+
+def _distrusted(path: Path) -> str:
+    """Why others than the user, or root, may have written a file, or the link that it is; empty if they cannot."""
+    for facts in (path.lstat(), path.stat()):
+        if hasattr(os, "geteuid") and facts.st_uid not in (0, os.geteuid()):
+            return "the file belongs to another user"
+        if hasattr(os, "geteuid") and facts.st_mode & stat.S_IWOTH and not stat.S_ISLNK(facts.st_mode):
+            return "others may write to the file"
+    return ""
+
+
 def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any] | None]:
     """The nearest configuration from a folder upwards."""
-    for candidate in (folder, *folder.parents):
+    for candidate in _searched(folder):
         files = [each for name in (OWN_NAME, PROJECT_NAME) if (each := candidate / name).is_file()]
         found = [(file, table) for file in files if (table := _table(file)) is not None]
         if len(found) > 1:

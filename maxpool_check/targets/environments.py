@@ -4,6 +4,7 @@ Some dependencies are imported on first use: most runs test what is installed.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -63,6 +64,24 @@ class WheelSource:
         folder = ["--find-links", str(self.folder)] if self.folder is not None else []
         return [*folder, *(["--no-index"] if self.offline else [])]
 
+    @property
+    def title(self) -> str:
+        """What the names of its environments have more than those of the index alone: a digest of the folder's wheels.
+
+        So no folder, whoever named it, decides what an environment of the index is. Raises ``OSError``.
+        """
+        if self.folder is None:
+            return ""
+        wheels = tuple((each, each.stat().st_mtime_ns) for each in sorted(self.folder.glob("*.whl")))
+        return f"-wheels-{_digest_of(wheels)[:16]}"
+
+
+@functools.cache
+def _digest_of(wheels: tuple[tuple[Path, int], ...]) -> str:
+    """The digest of the names and digests of files, which are read again when their time of change is another one."""
+    digests = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path, _ in wheels]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
 
 def wheel_source() -> WheelSource:
     """The source that ``MAXPOOL_CHECK_OFFLINE`` and ``MAXPOOL_CHECK_FIND_LINKS`` name."""
@@ -99,7 +118,10 @@ def holding(requirements: Sequence[str], machine: Machine = THIS) -> Path:
 
 def _made(title: str, requirements: Sequence[str], source: WheelSource, machine: Machine = THIS) -> Path:
     """The Python of the environment of the cache with this title."""
-    final = cache() / f"{title}-{machine.title if machine.is_foreign else PLATFORM}"
+    try:
+        final = cache() / f"{title}{source.title}-{machine.title if machine.is_foreign else PLATFORM}"
+    except OSError as error:
+        raise CannotMake(f"cannot read the folder of wheels: {error}") from error
     if source.makes_nothing and not python_of(final).exists():
         raise NotMade(requirements)
 

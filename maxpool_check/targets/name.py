@@ -24,6 +24,25 @@ from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 _TAKES_MODELS = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx")]
 """The runtimes that execute models as they are, without optimizations of their own."""
 
+_HARMLESS = {
+    *(
+        "machine",
+        "cpu",
+        "disable",
+        "device",
+        "platform",
+        "threads",
+        "opset",
+        "frontend",
+        "engine",
+        "backend",
+        "xnnpack",
+    ),
+    *("strict", "data_prop", "full"),
+    *(name for tool in TOOLS.values() for name in tool.options),
+}
+"""The options of releases of which none names a file, or a library to load; a provider may take others that do."""
+
 
 class BadTarget(ValueError):
     """An invalid target name."""
@@ -63,6 +82,13 @@ class TargetName:
     def is_released(self) -> bool:
         """Whether it is a runtime with released versions, not a user's kernel."""
         return self.runtime in RUNTIMES
+
+    @property
+    def starts_releases_alone(self) -> bool:
+        """Whether nothing is started for it but releases of runtimes: no kernel, and nothing that an option may name."""
+        options = {**self.options, **(self.tool.options if self.tool is not None else {})}
+        plain = all(re.fullmatch(r"[\w.,+-]*", value) for value in options.values())
+        return self.is_released and options.keys() <= _HARMLESS and plain
 
     def __str__(self) -> str:
         return self.text

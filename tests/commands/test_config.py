@@ -1,11 +1,15 @@
 """What a configuration sets, where it is looked for, and what is said about mistakes in it."""
 
+import os
 import re
 
+import click
 import jsonschema
 import pytest
 
+from maxpool_check.commands import configuration, options
 from maxpool_check.results.storage import read
+from maxpool_check.targets.name import parse
 from tests.conftest import SMALL, command
 from tests.models import zoo
 from tests.models.writing import saved
@@ -14,6 +18,7 @@ from tests.models.writing import saved
 @pytest.fixture
 def project(tmp_path):
     """A project with a corpus, a kernel, and a folder below it."""
+    (tmp_path / ".git").mkdir()
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases/small.yaml").write_text(SMALL)
     (tmp_path / "below").mkdir()
@@ -65,7 +70,9 @@ def test_a_model_needs_no_arguments_with_a_configuration(project):
         'shape = ["batch=2"]\ntargets = ["python:kernel.py:nothing"]\n',
     )
     for words, batch in (((), 2), (("--shape", "batch=3"), 3)):
-        done = command("model", *words, "--report", "json", cwd=project / "below").check(1)
+        done = command(
+            "--config", "../maxpool-check.toml", "model", *words, "--report", "json", cwd=project / "below"
+        ).check(1)
         assert done.json["models"][0]["nodes"][0]["tested_input"]["shape"][0] == batch
     configure(project, 'paths = ["cases"]\nspec = ["onnx-12"]\n')
     assert "Missing argument 'MODEL.onnx...'" in command("model", cwd=project).err
@@ -156,3 +163,176 @@ def test_the_schema_takes_what_the_tool_takes(cli):
     for each in (*wrong, {"run": {"reports": {"x": "y"}}}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(each, schema)
+
+
+KERNEL = """
+import pathlib
+
+import numpy as np
+
+pathlib.Path(__file__).with_name("started").touch()
+
+
+def wrong(X, attributes):
+    return np.zeros(1, X.dtype)
+"""
+
+
+@pytest.fixture
+def hostile(project):
+    """A project whose configuration names what would be started, installed or written."""
+    (project / "kernel.py").write_text(KERNEL)
+    (project / "program").write_text("#!/bin/sh\ntouch started\n")
+    (project / "program").chmod(0o755)
+    saved(zoo.dynamic(), project, "my.onnx")
+    wheels = project / "wheels"
+    wheels.mkdir()
+    configure(
+        project,
+        'targets = ["onnxruntime", "python:kernel.py:wrong", "command:./program"]\nfind-links = "wheels"\ncache = "cache"\n'
+        '[run]\noutput = "r.jsonl"\nreports = {json = "r.json"}\n[model]\noutput = "m.jsonl"\nshape = ["batch=1"]\n'
+        '[explain]\ntargets = ["onnxruntime?python=program", "onnxruntime"]\n[gate]\nhead = "python:kernel.py:wrong"\n',
+    )
+    return project
+
+
+COMMANDS = {
+    "run": ("run", "cases", "--known", "none"),
+    "model": ("model", "my.onnx", "-q"),
+    "explain": ("explain", "small:ordinary", "-p", "cases"),
+    "explain a part of the corpus": ("explain", "corpus:edge/strides.yaml:rows-only"),
+    "repro": ("repro", "small:ordinary", "-p", "cases", "-o", "repro"),
+    "fuzz": ("fuzz", "-o", "found", "--max-cases", "5"),
+    "defects check": ("defects", "check", "ORT-SEED-KEPT", "-p", "cases"),
+    "gate": ("gate", "cases", "--base", "onnxruntime"),
+}
+
+
+def started(project):
+    """What a command has started, installed or written by itself, which is removed."""
+    names = [
+        each
+        for each in ("started", "below/started", "cache", "r.jsonl", "r.json", "m.jsonl")
+        if (project / each).exists()
+    ]
+    for name in names:
+        (project / name).unlink() if (project / name).is_file() else (project / name).rmdir()
+    return names
+
+
+@pytest.mark.parametrize("how", ["another user", "others may write"])
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_what_a_file_of_others_would_start_or_write_is_ignored(hostile, how, words):
+    file = hostile / "maxpool-check.toml"
+    if how == "others may write":
+        file.chmod(0o666)
+    elif os.geteuid() == 0:
+        os.chown(file, 65534, 65534)
+    else:
+        pytest.skip("only root can give a file to another user")
+    done = command(*words, cwd=hostile)
+    # A gate has no head then.
+    assert (done.code in (0, 1, *([2] if words[0] == "gate" else [])), started(hostile)) == (True, []), done.out + done.err
+    if words[0] in ("run", "model"):
+        ignored = [line for line in done.err.splitlines() if how in line]
+        keys = [
+            "find-links wheels",
+            "cache cache",
+            "python:kernel.py:wrong, command:./program",
+            "output ",
+            "reports json=r.json",
+        ]
+        for key in keys if words[0] == "run" else keys[:-1]:
+            assert [line for line in ignored if line.startswith(f"warning: maxpool-check.toml: {key}")], key
+        assert all(line.endswith("name it on the command line, or use --config maxpool-check.toml") for line in ignored)
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS.values() if words[0] != "run"], ids=[*COMMANDS][1:])
+def test_a_project_starts_its_kernels_by_run_alone(hostile, words):
+    done = command(*words, cwd=hostile)
+    assert {*started(hostile)} - {"m.jsonl"} == set(), done.out + done.err
+    assert done.code == 2 if words[0] == "gate" else done.code in (0, 1), done.out + done.err
+    if words[0] == "model":
+        note = (
+            "warning: maxpool-check.toml: python:kernel.py:wrong, command:./program is ignored, since only 'run' starts"
+        )
+        assert note in done.err
+    # What the command line has replaces what the file has.
+    if words[0] in ("model", "explain"):
+        assert "python:kernel.py" not in command(*words, "-t", "onnxruntime", cwd=hostile).err
+
+
+def test_run_says_which_kernels_a_project_has_it_start(hostile):
+    for quiet in ((), ("-q",)):
+        # The program is none of the protocol.
+        done = command(*COMMANDS["run"], *quiet, cwd=hostile).check(3)
+        assert "\npython:kernel.py:wrong, command:./program, from maxpool-check.toml\n" in f"\n{done.err}"
+        assert "find-links wheels, from maxpool-check.toml\n" in done.err
+        assert {*started(hostile)} == {"started", "r.jsonl", "r.json"}
+    done = command(*COMMANDS["run"], "-t", "onnxruntime", cwd=hostile)
+    assert ("python:" in done.err, "started" in started(hostile)) == (False, False)
+
+
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_a_file_that_is_named_is_read_whole(hostile, by_variable):
+    (hostile / "maxpool-check.toml").chmod(0o666)
+    words, variables = (), {"MAXPOOL_CHECK_CONFIG": "maxpool-check.toml"}
+    if not by_variable:
+        words, variables = ("--config", "maxpool-check.toml"), {}
+    done = command(*words, *COMMANDS["model"], cwd=hostile, **variables).check(3)
+    assert ("maxpool-check.toml" in done.err, {*started(hostile)}) == (False, {"started", "m.jsonl"})
+
+
+def test_nothing_is_looked_for_above_a_repository_or_the_home_folder(project, monkeypatch):
+    configure(project, "timeout = 1\n")
+    below = project / "below/deep"
+    below.mkdir()
+    assert sources(below)["timeout"][0] == "1"
+    for name in (".git", ".hg"):
+        (project / "below" / name).mkdir()
+        assert sources(below)["timeout"][0] == "10.0"
+        (project / "below" / name).rmdir()
+    (project / ".git").rmdir()
+    assert sources(below)["timeout"][0] == "10.0"
+    monkeypatch.setenv("HOME", str(project))
+    assert sources(below)["timeout"][0] == "1"
+    monkeypatch.setenv("HOME", str(below))
+    assert sources(below)["timeout"][0] == "10.0"
+    # Of the user's own file alone, the cache is taken.
+    configure(below, 'cache = "mine"\n')
+    assert sources(below)["cache"][0] == "mine"
+    (below / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(project))
+    assert sources(below)["cache"][0] == "-"
+
+
+def test_every_option_that_a_file_of_others_may_set_only_reads(project):
+    """Each new option with a file is to be looked at."""
+    paths = {
+        str(each.name)
+        for _, leaf in configuration.leaves()
+        for each in leaf.params
+        if isinstance(each.type, (click.Path, options.Report)) or each.name in ("dask", "offline")
+    }
+    kept = {name for name in paths if not configuration._foreign(name, next(
+        each.type for _, leaf in configuration.leaves() for each in leaf.params if each.name == name
+    ), "x")}  # fmt: skip
+    assert kept == {"paths", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus"}
+
+
+@pytest.mark.parametrize(
+    ("target", "is_plain"),
+    [
+        ("onnxruntime", True), ("onnxruntime==1.32.0", True), ("onnxruntime==1.32.0?machine=aarch64&cpu=max", True),
+        ("onnxruntime==1.32.0?disable=ConstantFolding", True), ("openvino==2026.4.1?frontend=onnx", True),
+        ("onnxruntime==1.32.0?machine=aarch64&sysroot=rootfs", False), ("onnxruntime?python=bin/python", False),
+        ("onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_path=./evil.so", False), ("tinygrad?device=DISK:/x", False),
+        ("onnxruntime-openvino@OpenVINOExecutionProvider?cache_dir=x", False), ("python:a.py:f", False),
+        ("command:./a", False), ("outputs:a.jsonl", False),
+        ("transform:onnxsim==0.6.5:on:onnxruntime==1.32.0", True),
+        ("transform:onnxsim?python=bin/python:on:onnxruntime==1.32.0", False),
+        ("transform:onnxsim==0.6.5:on:onnxruntime?python=bin/python", False),
+    ],
+)  # fmt: skip
+def test_targets_that_start_nothing_but_releases(target, is_plain):
+    assert parse(target).starts_releases_alone == is_plain

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from maxpool_check.targets.environments import made_releases
+from maxpool_check.targets.environments import PLATFORM, made_releases
 from tests.conftest import ROOT
 
 
@@ -89,14 +89,22 @@ def test_installed_targets_run_offline(offline, small):
     assert offline("run", small, "--offline", "--known", "none").code == 1
 
 
-def test_environments_are_made_of_a_folder_of_wheels_and_know_what_was_changed_since(offline, small, wheels, tmp_path):
+def test_environments_of_a_folder_of_wheels_are_others_and_know_what_was_changed_since(
+    offline, small, wheels, tmp_path
+):
     prepared = offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels)
-    prepared.check(0, str(tmp_path / "cache/environments/onnxruntime-1.31.1"))
+    prepared.check(0, str(tmp_path / "cache/environments/onnxruntime-1.31.1-wheels-"))
     assert prepared.err == "preparing onnxruntime==1.31.1\n"
-    assert list(map(str, made_releases("onnxruntime"))) == ["1.31.1"]
-    # Its environment is used, which the wheel is broken for.
-    offline("run", small, "-t", "onnxruntime==1.31.1", "--offline").check(3, "it is hollow")
+    # It is used by whoever names the folder, and the wheel is broken; without, a folder never becomes that of the index.
+    run = ("run", small, "-t", "onnxruntime==1.31.1", "--offline")
+    offline(*run, MAXPOOL_CHECK_FIND_LINKS=str(wheels)).check(3, "it is hollow")
+    assert made_releases("onnxruntime") == []
+    offline(*run).check(3, "has no environment with onnxruntime==1.31.1")
     (folder,) = (tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")
+    # Other wheels are another environment.
+    wheel(wheels, "numpy", "2.0.0", {"numpy.py": "__version__ = '2.0.0'  # changed\n"})
+    offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels).check(0)
+    assert len([*(tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")]) == 2
 
     def contents():
         words = [folder / "bin/python", ROOT / "maxpool_check/targets/worker/contents.py"]
@@ -125,10 +133,13 @@ def test_what_the_folder_lacks(offline, wheels, tmp_path):
     offline(*prepare, tmp_path / "none").check(2, f"Directory '{tmp_path}/none' does not exist")
 
 
-def test_the_releases_of_a_history_are_those_of_the_cache_or_the_folder(offline, small, wheels):
+def test_the_releases_of_a_history_are_those_of_the_cache_or_the_folder(offline, small, wheels, tmp_path):
     offline("history", small, **OFF).check(3, err="has no environment of onnxruntime")
     folder = offline("history", small, MAXPOOL_CHECK_FIND_LINKS=str(wheels), **OFF)
     assert [line.partition(":")[0] for line in folder.err.splitlines()] == ["1.30.0", "1.31.1"]
+    for version in ("1.30.0", "1.31.1"):
+        (made,) = (tmp_path / "cache/environments").glob(f"onnxruntime-{version}-*[!k]")
+        made.rename(made.with_name(f"onnxruntime-{version}-{PLATFORM}"))
     shutil.rmtree(wheels)
     cache = offline("history", small, "--versions", "1.31..", **OFF)
     assert [line.partition(":")[0] for line in cache.err.splitlines()] == ["1.31.1"]
