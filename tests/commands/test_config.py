@@ -203,7 +203,6 @@ COMMANDS = {
     "explain a part of the corpus": ("explain", "corpus:edge/strides.yaml:rows-only"),
     "repro": ("repro", "small:ordinary", "-p", "cases", "-o", "repro"),
     "fuzz": ("fuzz", "-o", "found", "--max-cases", "5"),
-    "defects check": ("defects", "check", "ORT-SEED-KEPT", "-p", "cases"),
     "gate": ("gate", "cases", "--base", "onnxruntime"),
 }
 
@@ -232,7 +231,9 @@ def test_what_a_file_of_others_would_start_or_write_is_ignored(hostile, how, wor
         pytest.skip("only root can give a file to another user")
     done = command(*words, cwd=hostile)
     # A gate has no head then.
-    assert (done.code in (0, 1, *([2] if words[0] == "gate" else [])), started(hostile)) == (True, []), done.out + done.err
+    assert (done.code in (0, 1, *([2] if words[0] == "gate" else [])), started(hostile)) == (True, []), (
+        done.out + done.err
+    )
     if words[0] in ("run", "model"):
         ignored = [line for line in done.err.splitlines() if how in line]
         keys = [
