@@ -8,7 +8,6 @@ A file that the user named is read whole. One that was found beside the user's f
 install or write is taken for ``run`` alone, which says so, and not at all if others could write the file.
 """
 
-import contextlib
 import functools
 import os
 import re
@@ -124,30 +123,22 @@ class Configuration:
                 except ValueError as error:
                     raise BadConfiguration(f"{entry.where} {error}") from error
                 found[name] = Entry(value, entry.where)
-                found[name] = (
-                    self._limited(section, name, parameter.type, found[name]) if self.is_found else found[name]
-                )
+                if self.is_found:
+                    found[name] = self._limited(section, name, parameter.type, found[name])
         return found
 
     def _limited(self, section: str, name: str, kind: click.ParamType[Any], entry: Entry) -> Entry:
         """An entry of a file that was found: what it would start, install or write is taken for ``run`` alone, or not at all."""
-        if not (foreign := _foreign(name, kind, entry.value)):
-            return entry
+        foreign, rest = _split(name, kind, entry.value)
         what, path = ", ".join(foreign), shown(self.path or Path())
         starts = _names_targets(kind) or name in ("find_links", "dask")
-        if self.distrusted:
-            why = self.distrusted
-        elif name == "cache" and self.path is not None and self.path.absolute().parent != _home():
+        why = self.distrusted
+        if not why and name == "cache" and Path(path).absolute().parent != _home():
             why = "the cache is the user's, and not of a project"
-        elif section == "run" or not starts:
-            return replace(entry, note=f"{what}, from {path}" if starts else "")
-        else:
+        if not why and starts and section != "run":
             why = "only 'run' starts what a project names"
-        rest = (
-            [each for each in entry.value if each not in foreign]
-            if _names_targets(kind) and isinstance(entry.value, list)
-            else []
-        )
+        if not foreign or not why:
+            return replace(entry, note=f"{what}, from {path}" if foreign and starts else "")
         note = f"warning: {path}: {what} is ignored, since {why}; name it on the command line, or use --config {path}"
         return Entry(rest or None, f"{entry.where}, without {what}", note)
 
@@ -360,21 +351,24 @@ def _names_targets(kind: click.ParamType[Any]) -> bool:
     return isinstance(kind, options.Value) and kind.names_files
 
 
-def _foreign(name: str, kind: click.ParamType[Any], value: Any) -> list[str]:
-    """What a value would start, install or write: targets that are no plain releases, or what it is, as its key names it."""
-    if _names_targets(kind):
-        from maxpool_check.files import RECORD_SUFFIXES
-        from maxpool_check.targets.name import BadTarget, parse
+def _is_plain(target: str) -> bool:
+    from maxpool_check.targets.name import BadTarget, parse
 
-        found = []
-        for text in value if isinstance(value, list) else [value]:
-            # What is no target starts nothing, and is refused as ever.
-            with contextlib.suppress(BadTarget):
-                found += [] if text.endswith(RECORD_SUFFIXES) or parse(text).starts_releases_alone else [text]
-        return found
+    try:
+        return parse(target).starts_releases_alone
+    except BadTarget:
+        # A record, or what is refused as ever.
+        return True
+
+
+def _split(name: str, kind: click.ParamType[Any], value: Any) -> tuple[list[str], Any]:
+    """What a value would start, install or write, in words, and the other ones of several values."""
+    if _names_targets(kind):
+        targets = value if isinstance(value, list) else [value]
+        plain = [each for each in targets if _is_plain(each)]
+        return [each for each in targets if each not in plain], plain
     writes = isinstance(kind, (click.Path, options.Report)) and name not in _ONLY_READ
-    is_set = value not in (False, "False") if name == "offline" else writes or name == "dask"
-    return [f"{_key(name)} {_text(value)}"] if is_set else []
+    return [f"{_key(name)} {_text(value)}"] if writes or name in ("offline", "dask") else [], []
 
 
 def _text(value: Any) -> str:

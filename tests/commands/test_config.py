@@ -309,15 +309,13 @@ def test_nothing_is_looked_for_above_a_repository_or_the_home_folder(project, mo
 
 def test_every_option_that_a_file_of_others_may_set_only_reads(project):
     """Each new option with a file is to be looked at."""
-    paths = {
-        str(each.name)
+    kinds = {
+        str(each.name): each.type
         for _, leaf in configuration.leaves()
         for each in leaf.params
         if isinstance(each.type, (click.Path, options.Report)) or each.name in ("dask", "offline")
     }
-    kept = {name for name in paths if not configuration._foreign(name, next(
-        each.type for _, leaf in configuration.leaves() for each in leaf.params if each.name == name
-    ), "x")}  # fmt: skip
+    kept = {name for name, kind in kinds.items() if not configuration._split(name, kind, "x")[0]}
     assert kept == {"paths", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus"}
 
 
