@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from maxpool_check.commands import options
 from maxpool_check.commands.case_files import CaseFiles, mistakes
@@ -20,7 +21,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.defects import Defect
-from maxpool_check.results.record import ExitCode, Line, Record
+from maxpool_check.results.record import Conclusion, ExitCode, Line, Record, RunFooter
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.decisions import RunPlan
@@ -72,16 +73,24 @@ def plan_of(
 @contextlib.contextmanager
 def recorded(
     execute: Callable[[Callable[[Line], None], Callable[[int], None]], object], output: Output, total: int | None,
-    interrupted: Callable[[Record], None] | None = None,
+    interrupted: Callable[[Record], None] | None = None, conclude: Callable[[Record], Conclusion] | None = None,
 ) -> Iterator[Record]:  # fmt: skip
     """The record of what ``execute`` writes, which can be read meanwhile; an interruption ends the command.
 
-    ``interrupted`` gets what there is of the record then. Raises :class:`Incomplete`.
+    ``interrupted`` gets what there is of the record then; ``conclude`` decides on the complete record, before its last line is
+    written with what it returns. Raises :class:`Incomplete`.
     """
     with Recorder(output.output) as recorder:
+
+        def write(line: Line) -> None:
+            if conclude is not None and isinstance(line, RunFooter) and recorder.record is not None:
+                conclusion = conclude(replace(recorder.record, footer=line))
+                line = msgspec.structs.replace(line, conclusion=conclusion)
+            recorder.write(line)
+
         try:
             with progress_bar("cases", total, quiet=output.quiet) as progress:
-                execute(recorder.write, progress)
+                execute(write, progress)
         except PoolLost as lost:
             raise options.Incomplete(str(lost)) from lost
         except KeyboardInterrupt:

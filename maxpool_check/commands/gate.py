@@ -1,6 +1,8 @@
 """``maxpool-check gate`` and ``gate accept``: two targets or two records."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Output
     from maxpool_check.comparing.gate import GatePolicy, TargetComparison
-    from maxpool_check.results.record import Record
+    from maxpool_check.reporting.changes import ComparisonReport
+    from maxpool_check.results.record import Conclusion, Record
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
@@ -108,6 +111,7 @@ def command(
     """
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Output
+    from maxpool_check.reporting.changes import ComparisonReport
 
     policy = _policy(fail_on, accept)
     shown = Output(reports, output, options.setting("quiet"))
@@ -117,11 +121,15 @@ def command(
         old, new = map(options.read_record, paths)
         # A configured base is for runs.
         names = [str(each[0]) if options.is_given(name) else None for name, each in (("base", base), ("head", head))]
-        cases = _of_documents((old, new), spec)
+        cases = _selected((old, new), spec)
         compared = _compared(old, new, (names[0], names[1]), policy, intersection=intersection, cases=cases)
+        of_models = [each.footer for each in (old, new) if _is_of_models(each)]
+        if errors := [error for footer in of_models if footer is not None for error in footer.errors]:
+            # As 'model' decides: what blocks is enough, and nothing else is without a whole model.
+            compared = [each if each.exit_code else replace(each, errors=errors) for each in compared]
         # In one record, the base is a target of it.
         before = compared[0].old.name if paths[0] == paths[1] and compared else paths[0]
-        return _show(compared, shown, verbose, record=[str(paths[1]), "--base", str(before)])
+        return _show(ComparisonReport("gate", compared, record=[str(paths[1]), "--base", str(before)]), shown, verbose)
     _refuse("is for two records", "intersection")
     if missing := [name for name, values in (("--base", base), ("--head", head)) if not values]:
         raise click.UsageError(f"Missing option '{missing[0]}'; or name two records, OLD.jsonl NEW.jsonl")
@@ -139,15 +147,26 @@ def _refuse(why: str, *names: str) -> None:
             raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
 
 
-def _of_documents(records: "Sequence[Record]", specs: Sequence[str]) -> set[str] | None:
-    """The cases of records that are of some documents or families; None: all."""
+def _selected(records: "Sequence[Record]", specs: Sequence[str]) -> set[str] | None:
+    """The cases of records to compare: those of some documents or families, of models those that count there; None: all."""
     from maxpool_check.corpus.selection import ALL
+    from maxpool_check.models.cases import is_special
     from maxpool_check.specifications import documents
 
-    if not specs or ALL in specs:
+    chosen = {document for name in specs if ALL not in specs for document in documents(name)}
+    leaves_special = any(_is_of_models(each) and not each.header.effective_settings.strict for each in records)
+    if not chosen and not leaves_special:
         return None
-    chosen = {document for name in specs for document in documents(name)}
-    return {each.case for record in records for each in record.executions if each.spec in chosen}
+    return {
+        each.case
+        for record in records
+        for each in record.executions
+        if (not chosen or each.spec in chosen) and not (leaves_special and is_special(each.case))
+    }
+
+
+def _is_of_models(record: "Record") -> bool:
+    return any(each.origin.rsplit(":", 2)[0].endswith(".onnx") for each in islice(record.executions, 1))
 
 
 def _compared(
@@ -172,6 +191,7 @@ def _run(
     from maxpool_check.commands import executing
     from maxpool_check.comparing.gate import compare_targets
     from maxpool_check.corpus.selection import ALL
+    from maxpool_check.reporting.changes import ComparisonReport
     from maxpool_check.results.record import ExitCode
     from maxpool_check.running.run import run
 
@@ -183,35 +203,40 @@ def _run(
     cases = files.select(corpus, claimed)
     shown.check_writable([*corpus.files, *corpus.known_files, *inputs, *options.kernels(targets)])
     plan = executing.plan_of(corpus, cases, targets, jobs=jobs, variants=variants, dask=options.cluster(jobs))
-    with executing.recorded(lambda write, progress: run(plan, write, progress), shown, len(cases)) as record:
+    reports: list[ComparisonReport] = []
+
+    def conclude(record: "Record") -> "Conclusion":
         assert record.footer is not None
-        for error in record.footer.errors if not shown.quiet else ():
-            options.echo(f"error: {error}", err=True)
         tested = [target.name for target in record.header.targets]
         if missing := [f"{target} was not tested" for target in targets if str(target) not in tested]:
             problems = record.footer.errors or missing
-            return _show([], shown, verbose, problems=problems, undecided=ExitCode.INCOMPLETE)
-        if (
-            claimed
-            and not files.specs
-            and not shown.quiet
-            and (others := len(files.select(corpus, [ALL])) - len(cases))
-        ):
+            report = ComparisonReport("gate", [], problems=problems, undecided=ExitCode.INCOMPLETE)
+        else:
+            pairs = [(str(old), str(new)) for old in base for new in head]
+            compared = [compare_targets(record, record, pair, policy) for pair in pairs]
+            report = ComparisonReport("gate", compared, record=[str(shown.output or "RECORD")])
+        reports.append(report)
+        return report.conclusion
+
+    with executing.recorded(
+        lambda write, progress: run(plan, write, progress), shown, len(cases), conclude=conclude
+    ) as record:
+        assert record.footer is not None
+        for error in record.footer.errors if not shown.quiet else ():
+            options.echo(f"error: {error}", err=True)
+        is_whole = not claimed or bool(files.specs) or shown.quiet or not reports[0].comparisons
+        if not is_whole and (others := len(files.select(corpus, [ALL])) - len(cases)):
             words = f"left out: {plural(others, 'case')} of documents that no target claims; they claim {', '.join(claimed)}"
             options.echo(f"{words}; --spec all runs all", err=True)
-        pairs = [(str(old), str(new)) for old in base for new in head]
-        compared = [compare_targets(record, record, pair, policy) for pair in pairs]
-        return _show(compared, shown, verbose, record=[str(shown.output or "RECORD")])
+        return _show(reports[0], shown, verbose)
 
 
-def _show(comparisons: "Sequence[TargetComparison]", output: "Output", verbose: int, **about: Any) -> int:
-    """Print what has changed, write the reports, and return the exit code; ``about`` are other fields of the report."""
-    from dataclasses import replace
+def _show(report: "ComparisonReport", output: "Output", verbose: int) -> int:
+    """Print what has changed, write the reports, and return the exit code."""
+    from maxpool_check.reporting.changes import workflow_commands
 
-    from maxpool_check.reporting.changes import ComparisonReport, workflow_commands
-
-    report = ComparisonReport("gate", comparisons, options.width(), options.colored(), verbose > 0, **about)
-    output.publish(FORMATS, report, replace(report, color=False), lambda: workflow_commands(report))
+    plain = replace(report, width=options.width(), verbose=verbose > 0)
+    output.publish(FORMATS, replace(plain, color=options.colored()), plain, lambda: workflow_commands(report))
     return report.exit_code
 
 
@@ -251,7 +276,6 @@ def accept(
       maxpool-check gate accept gate.jsonl --base old.jsonl -k 'edge/nan*' -o accepted.yaml --author A --reason NaN
     """
     from datetime import date, timedelta
-    from itertools import islice
 
     from maxpool_check.commands.case_files import mistakes
     from maxpool_check.comparing.acceptance import add_accepted, narrowest
@@ -262,7 +286,7 @@ def accept(
     if until < date.today():
         raise click.UsageError(f"--expires {until} has passed")
     new = options.read_record(record)
-    if any(each.origin.rsplit(":", 2)[0].endswith(".onnx") for each in islice(new.executions, 1)):
+    if _is_of_models(new):
         raise click.UsageError(
             f"{record} is of models, and a gate reads no file that accepts their nodes; "
             f"'maxpool-check defects accept {record} -o FILE' writes one, for --known of 'maxpool-check model'"

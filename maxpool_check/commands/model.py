@@ -84,6 +84,7 @@ def command(
     from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
     from maxpool_check.reporting.model_report import ModelReport
+    from maxpool_check.results.record import Conclusion
 
     tested = _targets(targets, base, head)
     names = [name for name, _ in shape]
@@ -110,10 +111,11 @@ def command(
         analyses, tested, defects, versions, accepted, known, options.setting("timeout", 60.0), options.memory_in_bytes(), strict,
         base is not None or repair is not None, command_line(), allow_incomplete,
     )  # fmt: skip
-    test = ModelTest()
-    with executing.recorded(lambda write, progress: run_models(plan, write, progress, test), shown, None) as record:
-        words = ["--inputs", str(inputs)] if inputs is not None else []
-        words += [word for name, sizes in shape for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
+    test, concluded = ModelTest(), list[ModelReport]()
+    words = ["--inputs", str(inputs)] if inputs is not None else []
+    words += [word for name, sizes in shape for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
+
+    def conclude(record: "Record") -> Conclusion:
         made = _upgrade(record, test, plan) if base is not None else None
         # Of an upgrade, the head is what is deployed.
         deployed = plan if base is None else replace(plan, targets=tested[1:])
@@ -125,11 +127,19 @@ def command(
         plain = ModelReport(
             analyses, test, record, made, spec == "sonnx", words, repaired, options.width(), verbose=True
         )
+        concluded.append(plain)
+        decision, reason = plain.result
+        return Conclusion(plain.exit_code, reason, decision)
+
+    with executing.recorded(
+        lambda write, progress: run_models(plan, write, progress, test), shown, None, conclude=conclude
+    ):
+        (plain,) = concluded
         report = replace(plain, color=options.colored(), verbose=verbose > 0)
         for message in report.run.problems if not quiet and not shown.prints_text else ():
             options.echo(f"error: {message}", err=True)
         shown.publish(FORMATS, report, plain)
-        if quiet and repaired is not None and repaired.needs_session:
+        if quiet and plain.repair is not None and plain.repair.needs_session:
             # No file is the repair.
             options.echo(report.result[1], err=True)
         return report.exit_code

@@ -421,11 +421,17 @@ def read_record(path: Path) -> "Record":
 
 
 def refuse_incomplete(path: Path, record: "Record") -> None:
-    """Refuse a record of which nothing can be accepted, since its run is not complete. Raises ``click.UsageError``."""
-    if record.footer is not None and record.footer.errors:
-        raise click.UsageError(
-            f"nothing of {path} can be accepted: its run is not complete: {record.footer.errors[0].splitlines()[0]}"
-        )
+    """Refuse a record of which nothing can be accepted, since its run did not complete, or compared nothing.
+
+    Raises ``click.UsageError``.
+    """
+    from maxpool_check.reporting.run_report import RunReport
+    from maxpool_check.results.record import ExitCode
+
+    if record.exit_code in (ExitCode.INCOMPLETE, ExitCode.NOTHING_COMPARED):
+        reason = RunReport(record, record.exit_code).result[1]
+        why = "its run is not complete" if record.exit_code == ExitCode.INCOMPLETE else "its run compared nothing"
+        raise click.UsageError(f"nothing of {path} can be accepted: {why}: {reason}")
 
 
 def kernels(targets: "Iterable[TargetName]") -> list[Path]:

@@ -74,10 +74,9 @@ def command(
     for kind, path in reports or [("text", STDOUT)]:
         with open_text(path) as file:
             for number, record in enumerate(stored):
-                code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
                 file.write("\n" if number else "")
                 colored = path == STDOUT and options.colored()
-                FORMATS[kind](RunReport(record, code, options.width(), colored, cases, cases), file)
+                FORMATS[kind](RunReport(record, record.exit_code, options.width(), colored, cases, cases), file)
     for source, record in zip(records, stored, strict=True) if collected is not None else ():
         parts = [
             f"{len(ids)} {words}: {', '.join(some(ids, _MOST_IDS))}"

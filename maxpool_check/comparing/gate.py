@@ -12,7 +12,7 @@ from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
-from maxpool_check.results.record import FAULTS, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
+from maxpool_check.results.record import FAULTS, Conclusion, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural
 
 
@@ -249,15 +249,19 @@ class TargetComparison:
             return ExitCode.NOTHING_COMPARED
         return ExitCode.UNEXPECTED if self.summary.decision is Decision.BLOCK else ExitCode.AS_EXPECTED
 
-    def __str__(self) -> str:
+    @property
+    def conclusion(self) -> Conclusion:
         """The decision and its reason, or why there is none."""
         if self.errors:
-            return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
+            return Conclusion(self.exit_code, self.errors[0].splitlines()[0])
         if not self.summary.compared:
-            return "NOTHING COMPARED no execution was judged on both sides"
+            return Conclusion(self.exit_code, "no execution was judged on both sides")
         moved = f"moving {self.move}: " if self.move else ""
         left_out = f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else ""
-        return f"{self.summary.decision.value} {moved}{self.summary.reason}{left_out}"
+        return Conclusion(self.exit_code, f"{moved}{self.summary.reason}{left_out}", self.summary.decision.value)
+
+    def __str__(self) -> str:
+        return str(self.conclusion)
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)

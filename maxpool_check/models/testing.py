@@ -22,6 +22,7 @@ from maxpool_check.models.deployed import LevelResult
 from maxpool_check.models.flow import ModelRun, NotInPlace
 from maxpool_check.models.inputs import FIRST_SEED, CannotRun
 from maxpool_check.models.model_file import BadModel
+from maxpool_check.results.details import RunSettings
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
     FAULTS,
@@ -79,7 +80,8 @@ class ModelTest:
     optimization, by target and model; ``right`` are the target and node of those that are right in it at every level, and
     ``outside`` the defects and kinds that such a node shows with the values that flow there, outside the model; ``unseen`` has the
     target, the case and the variant of what a look at a node made wrong. ``problems`` say what of the models could not be run as it
-    is, a line each; ``has_doubts``: outputs of a model that runs were not shown to be right.
+    is, a line each; ``has_doubts``: outputs of a model that runs were not shown to be right. ``exit_code`` is that of the
+    executions, whatever could not be run.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
@@ -95,6 +97,7 @@ class ModelTest:
     unseen: set[tuple[str, str, str]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     has_doubts: bool = False
+    exit_code: ExitCode = ExitCode.INCOMPLETE
 
 
 def run_models(
@@ -111,7 +114,9 @@ def run_models(
         # While the targets start.
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
         seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
-        head = header(cases, (), plan.accepted_files, plan.command, seeds=seeds)
+        names = tuple(variant.name for variant in sorted(DEFAULT_VARIANTS))
+        settings = RunSettings(variants=names, strict=plan.strict, whole=False, catalogue_sha256=None)
+        head = header(cases, (), plan.accepted_files, plan.command, seeds=seeds, settings=settings)
         found.targets = executor.descriptions
         lines = _Lines(plan, found, write)
         write(msgspec.structs.replace(head, targets=tuple(found.targets)))
@@ -289,13 +294,11 @@ class _Lines:
         excused = self._plan.allows_incomplete and not self._found.has_doubts
         problems = () if excused else self._found.problems
         # Statuses say already what counts.
-        code = self._summary.exit_code(line.known, line.errors, strict=False)
-        if problems and code is ExitCode.AS_EXPECTED:
-            is_excluded = any(node.excluded for node in self._nodes.values())
-            code = ExitCode.UNEXPECTED if is_excluded else ExitCode.INCOMPLETE
+        code = self._found.exit_code = self._summary.exit_code(line.known, line.errors, strict=False)
         self._write(
             msgspec.structs.replace(
-                line, executions=self._summary.executions, known=(*line.known, *entries), errors=(*line.errors, *problems), exit_code=code,
+                line, executions=self._summary.executions, known=(*line.known, *entries), errors=(*line.errors, *problems),
+                exit_code=ExitCode.INCOMPLETE if problems else code,
                 summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
             )
         )  # fmt: skip

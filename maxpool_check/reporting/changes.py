@@ -22,7 +22,7 @@ from maxpool_check.reporting.json import target_data, write_object
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.reruns import can_start, run_on
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import Execution, ExitCode, KnownEntry
+from maxpool_check.results.record import Conclusion, Execution, ExitCode, KnownEntry
 from maxpool_check.words import plural, shortened, some
 
 _MOST_NAMES = 10
@@ -53,7 +53,7 @@ class ComparisonReport:
     @property
     def exit_code(self) -> ExitCode:
         """The exit code of the worst comparison."""
-        return worst(self.comparisons).exit_code if self.comparisons else self.undecided
+        return self.conclusion.exit_code
 
     @property
     def errors(self) -> list[str]:
@@ -61,17 +61,21 @@ class ComparisonReport:
         return [*self.problems, *(error for comparison in self.comparisons for error in comparison.errors)]
 
     @property
-    def result(self) -> str:
+    def conclusion(self) -> Conclusion:
         """The decision on all comparisons with its reason, or why there is none."""
-        if self.comparisons:
-            return str(worst(self.comparisons))
-        reasons = "; ".join(problem.splitlines()[0] for problem in self.problems)
-        return f"{self.undecided.name.replace('_', ' ')} {reasons}"
+        if not self.comparisons:
+            return Conclusion(self.undecided, "; ".join(problem.splitlines()[0] for problem in self.problems))
+        deciding = worst(self.comparisons)
+        if deciding.exit_code is not ExitCode.NOTHING_COMPARED or len(self.comparisons) == 1:
+            return deciding.conclusion
+        # It must not hide what the others show.
+        others = [each for each in self.comparisons if each.exit_code is not deciding.exit_code]
+        reasons = [f"{_name(deciding)}: {deciding.conclusion.reason}", *(f"{_name(each)}: {each}" for each in others)]
+        return Conclusion(deciding.exit_code, "; ".join(reasons))
 
     def documents(self, form: Form) -> Iterator[Document]:
         """The report, with fewer and fewer groups in full; all of them on a page, and where everything is asked for."""
-        *words, reason = self.result.split(" ", 2 if self.result.startswith("NOTHING COMPARED") else 1)
-        word = " ".join(words)
+        word, reason = self.conclusion.word, self.conclusion.reason
         facts: list[tuple[str, Inline]] = [
             (label, [Span(side.name, strong=True), f": {side.software()}"])
             for comparison in self.comparisons

@@ -257,14 +257,16 @@ class ModelReport:
     @cached_property
     def exit_code(self) -> ExitCode:
         """The exit code of the command."""
-        footer = self.record.footer
-        if footer is None or footer.exit_code == ExitCode.INCOMPLETE:
+        footer, code = self.record.footer, self.test.exit_code
+        is_excluded = any(node.excluded for node in self.nodes)
+        if footer is None or code is ExitCode.INCOMPLETE:
+            return ExitCode.INCOMPLETE
+        if footer.errors and code is ExitCode.AS_EXPECTED and not is_excluded:
             return ExitCode.INCOMPLETE
         if self.repair is not None and self.repair.nodes:
             return ExitCode.AS_EXPECTED if self.repair.is_complete else ExitCode.UNEXPECTED
-        if self.outside_profile or any(node.excluded for node in self.nodes):
+        if self.outside_profile or is_excluded:
             return ExitCode.UNEXPECTED
-        code = ExitCode(footer.exit_code)
         if code is ExitCode.NOTHING_COMPARED:
             return code
         code = code if self.upgrade is None else self.upgrade.exit_code
@@ -282,7 +284,9 @@ class ModelReport:
             names = ", ".join(model.model.path.name for model in self.models)
             return ModelLabel.NOTHING_TESTED.value, f"there is no MaxPool in {names}"
         if self.exit_code is ExitCode.NOTHING_COMPARED:
-            return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
+            empty = [name for name, counts in self.run.counts.items() if not any(counts[each] for each in COMPARED)]
+            others = f"on {', '.join(empty)}; {sentence}" if len(empty) < len(self.targets) else ""
+            return ModelLabel.NOTHING_TESTED.value, f"no result could be compared {others}".rstrip()
         if self.repair is not None and self.repair.nodes and (self.repair.is_complete or self.repair.needs_session):
             special = any(each.status == "special" for each in self.record.executions)
             left = "; what special values alone show may be left: --strict counts it, too" if special else ""

@@ -58,10 +58,12 @@ def explain_again(execution: Execution) -> list[str]:
 
 def next_step(report: RunReport) -> str:
     """The command line that shows more of the result, or what to do; empty if there is nothing."""
-    if report.record.footer is None:
+    if report.record.footer is None or report.record.footer.conclusion:
+        # Another command than 'run' has said what comes next.
         return ""
-    findings = report.unexpected or ([] if report.outdated else report.accepted)
-    if report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED) and findings:
+    is_empty = report.exit_code == ExitCode.NOTHING_COMPARED
+    findings = report.unexpected or ([] if report.outdated or is_empty else report.accepted)
+    if findings and report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED, ExitCode.NOTHING_COMPARED):
         first = findings[0]
         is_reviewed = first.is_expected and _is_shipped(first.smallest)
         return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.smallest))

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import Enum
 from functools import cached_property
 
+from maxpool_check.comparing.gate import Decision
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.blocks import Document
 from maxpool_check.reporting.findings import Finding, findings
@@ -175,8 +176,10 @@ class RunReport:
         """The result of the run: one or two words, and a sentence without its full stop."""
         if self.record.footer is None:
             return RunLabel.INCOMPLETE.value, "the run did not end"
+        if conclusion := self.record.footer.conclusion:
+            return conclusion.word, conclusion.reason
         if self.exit_code == ExitCode.NOTHING_COMPARED:
-            return RunLabel.NOTHING_COMPARED.value, "no execution could be compared with a document"
+            return RunLabel.NOTHING_COMPARED.value, self._nothing_compared
         if self.exit_code == ExitCode.INCOMPLETE:
             return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
@@ -187,6 +190,15 @@ class RunReport:
         expected = any(finding.is_expected for finding in self.findings)
         label = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
         return label.value, ", ".join(self.counted or self.apart[:1])
+
+    @property
+    def _nothing_compared(self) -> str:
+        """The targets of which it is true, and what the others show."""
+        if not self.compared:
+            return "no execution could be compared with a document"
+        empty = [name for name, counts in self.counts.items() if not any(counts[verdict] for verdict in COMPARED)]
+        others = self._unexpected if self.unexpected or self.outdated else self.balance
+        return f"no execution on {', '.join(empty)} could be compared with a document; on the others: {others}"
 
     @property
     def _unexpected(self) -> str:
@@ -203,4 +215,4 @@ class RunReport:
     @property
     def tone(self) -> str:
         """``good``, ``known`` or ``bad``, as the result is."""
-        return "good" if self.result[0] == RunLabel.CONFORMS else "known" if self.passed else "bad"
+        return "good" if self.result[0] in (RunLabel.CONFORMS, Decision.SAFE) else "known" if self.passed else "bad"

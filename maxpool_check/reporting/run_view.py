@@ -95,14 +95,14 @@ class RunView:
         """The result of the run with its numbers, and what else is wrong with the run itself."""
         report = self.report
         label, text = report.result
-        meaning = f"{_texts()['meanings'][label]}{f'; {report.repaired}' * bool(report.repaired)}."
-        is_counted = label != RunLabel.INCOMPLETE and (report.unexpected or report.passed)
-        text = meaning[:1].upper() + meaning[1:] if is_counted else f"{text}."
+        if label in _texts()["meanings"] and (report.unexpected or report.passed):
+            meaning = f"{_texts()['meanings'][label]}{f'; {report.repaired}' * bool(report.repaired)}"
+            text = meaning[:1].upper() + meaning[1:]
         known = sum(finding.is_expected for finding in report.accepted)
         share = f"{100 * report.totals[Verdict.CONFORMS] // report.compared} %" if report.compared else "-"
         numbers = [(str(len(report.unexpected)), "new"), (str(known), "known"), (share, "conform")]
         numbers = [] if label == RunLabel.INCOMPLETE else numbers
-        result: list[Block] = [blocks.Verdict(label, text, report.tone, numbers)]
+        result: list[Block] = [blocks.Verdict(label, f"{text}.", report.tone, numbers)]
         return result, [Paragraph(line, "problem") for line in problems(report)]
 
     def numbers(self) -> list[Block]:

@@ -325,9 +325,26 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
         return f"Reviewed by {self.reviewer}, {self.reviewed}." if self.reviewer else ""
 
 
+class Conclusion(msgspec.Struct, frozen=True):
+    """What a command that decides by rules of its own ended with; ``decision`` is a word such as REVIEW, empty without one."""
+
+    exit_code: ExitCode
+    reason: str
+    decision: str = ""
+
+    @property
+    def word(self) -> str:
+        """The decision, or what there is instead of one."""
+        return self.decision or self.exit_code.name.replace("_", " ")
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.reason}"
+
+
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     """The last line of a complete run; ``summary`` counts executions by target and verdict.
 
+    ``exit_code`` follows from these as that of a run; ``conclusion`` is that of another command, which decided on them.
     ``contradicted`` names, by target, kind of cause and dtype, a case whose outputs are not those of the mistake.
     ``outputs_left_out`` is how many outputs differ from the reference's and are in the record by digest alone; None in records
     of older versions, which hold no outputs.
@@ -341,6 +358,7 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     exit_code: int
     contradicted: dict[str, dict[str, dict[str, str]]] = {}
     outputs_left_out: int | None = None
+    conclusion: Conclusion | msgspec.UnsetType = msgspec.UNSET
 
 
 Line = RunHeader | Execution | StoredOutput | RunFooter
@@ -359,3 +377,10 @@ class Record:
     footer: RunFooter | None
     mistakes: tuple[str, ...] = ()
     outputs: Mapping[str, StoredOutput] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command that wrote it."""
+        if self.footer is None:
+            return ExitCode.INCOMPLETE
+        return (self.footer.conclusion or self.footer).exit_code

@@ -161,7 +161,12 @@ def model_report(name, base="", head=""):
     made = analysed(GOLDEN / "pool.onnx", takes_models=True)
     made = replace(made, model=replace(made.model, path=Path("pool.onnx")))
     stored = read(GOLDEN / f"{name}.jsonl")
-    return ModelReport([made], ModelTest(), stored, upgrade(stored, base, head, list(made.by_id)) if base else None)
+    return ModelReport(
+        [made],
+        ModelTest(exit_code=ExitCode(stored.footer.exit_code)),
+        stored,
+        upgrade(stored, base, head, list(made.by_id)) if base else None,
+    )
 
 
 @cache

@@ -228,8 +228,9 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         for member in names_with(kept, RECORDS):
             left -= len(decompressed(member, kept[member], left))
             record = read(folder / member)
-            # They are read many times.
-            records[member] = replace(record, executions=tuple(record.executions))
+            footer = record.footer and msgspec.structs.replace(record.footer, conclusion=msgspec.UNSET)
+            # They are read many times. What 'gate' concluded depends on what its user accepts, and nothing here follows from it.
+            records[member] = replace(record, executions=tuple(record.executions), footer=footer)
         if not records:
             raise BadBundle(f"{RECORDS} is missing: it has no records")
         if [*records] != record_members([*records.values()]):

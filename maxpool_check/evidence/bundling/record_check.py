@@ -228,7 +228,8 @@ class _RecordCheck:
             # Why targets did not start stands there alone.
             errors = errors[: len(errors) - len(footer.errors)] + footer.errors
             code = ExitCode.INCOMPLETE if errors else footer.exit_code
-        parts["footer"] = {**asdict(footer), "errors": errors, "exit_code": int(code), "known": (), "finished": ""}
+        other = {"known": (), "finished": "", "conclusion": None}
+        parts["footer"] = {**asdict(footer), "errors": errors, "exit_code": int(code), **other}
         if given.header.known_sha256 and described is not None and len(corpus) < described.cases:
             text = f"from {plural(described.cases, 'case')}, and the bundle has {len(corpus)}"
             what = f"{self._member}: which known defects are stale: the run selected its cases {text}"

@@ -21,7 +21,7 @@ from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.matrix import cell, counts
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, Record, TargetDescription, Verdict
+from maxpool_check.results.record import COMPARED, Execution, KnownEntry, Record, TargetDescription, Verdict
 from maxpool_check.words import plural, some
 
 SCHEMA = "maxpool-check/site/1"
@@ -85,8 +85,7 @@ class Collected:
         ordered = sorted(records, key=lambda item: item[1].header.started)
         releases = Counter(target.release or target.name for _, record in ordered for target in record.header.targets)
         for name, record in ordered:
-            code = record.footer.exit_code if record.footer is not None else ExitCode.INCOMPLETE
-            report, runs = RunReport(record, code), dict[str, Run]()
+            report, runs = RunReport(record, record.exit_code), dict[str, Run]()
             for target in record.header.targets:
                 title = target.release or target.name
                 if releases[title] > 1:
