@@ -50,6 +50,12 @@ _DISTRIBUTIONS = {
 _DTYPES = {"float": "float32", "double": "float64"}
 """The dtypes whose names are others."""
 
+_IDENTITY = bytes.fromhex(
+    "08073a390a120a015812015922084964656e746974793a001201675a0f0a0158120a0a08080112040a020801"
+    "620f0a0159120a0a08080112040a02080142040a00100c"
+)
+"""A model of one Identity of float32[1], in operator set 12."""
+
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
@@ -103,6 +109,8 @@ class Runtime(Adapter):
             **self.entries,
             **self.provider_options,
         }
+        if self.provider_options:
+            self._check_options()
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model."""
@@ -140,15 +148,39 @@ class Runtime(Adapter):
             options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[setting])
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
-        providers: Any = [(self.provider, self.provider_options)]
-        if self.device is not None:
-            options.add_provider_for_devices([self.device], self.provider_options)
-            providers = None
-        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
         disabled = {"disabled_optimizers": [*self.disabled, *more_disabled]} if self.disabled or more_disabled else {}
-        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0, **disabled)
+        session = self._session_of(model, options, self.provider_options, **disabled)
         session.disable_fallback()
         return session
+
+    def _session_of(self, model: bytes | str, options: Any, provider_options: dict[str, Any], **others: Any) -> Any:
+        providers: Any = [(self.provider, provider_options)]
+        if self.device is not None:
+            options.add_provider_for_devices([self.device], provider_options)
+            providers = None
+        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
+        return onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0, **others)
+
+    def _check_options(self) -> None:
+        """Raise ``ValueError`` unless the provider takes its options: many a provider ignores names that it does not know.
+
+        A session has the options that its provider took; of a provider that tells none, it must refuse what is no option.
+        """
+        names = ", ".join(self.provider_options)
+        try:
+            session = self._session_of(_IDENTITY, _session_options(), self.provider_options)
+        except Exception as error:
+            raise ValueError(f"{self.provider} does not take the options {names}: {error}") from error
+        if self.provider not in session.get_providers():
+            raise ValueError(f"{self.provider} does not start with the options {names}")
+        taken = session.get_provider_options()[self.provider]
+        if ignored := [name for name in self.provider_options if name not in taken]:
+            try:
+                self._session_of(_IDENTITY, _session_options(), {**self.provider_options, "maxpool_check": "1"})
+            except Exception:
+                return
+            has = f"; it has {', '.join(taken)}" if taken else ""
+            raise ValueError(f"{self.provider} ignores {', '.join(ignored)}: its session has no such option{has}")
 
     def _provider_of(self, session: Any) -> str:
         """The provider that runs the node; the first one of the session if the release does not report it.
