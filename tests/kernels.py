@@ -170,12 +170,23 @@ def _changed(change):
     return lambda X, attributes: change(X, *right(X, attributes))
 
 
+def _with_77(Y, place=0):
+    """Y with another value in one place."""
+    Y.flat[place] = 77
+    return Y
+
+
 slow_to_start = right
 pads_with_zero_still = pads_with_zero
 """The next release of ``pads_with_zero``, which fixes nothing."""
 y_alone = _changed(lambda X, Y, Indices: Y)
 counts_in_the_plane = _changed(lambda X, Y, Indices: (Y, Indices % np.prod(X.shape[2:])))
 forgets_its_shape = _changed(lambda X, Y, Indices: (Y.reshape(-1), Indices.astype(np.int32)))
+narrows_its_indices = _changed(lambda X, Y, Indices: (Y, Indices.astype(np.int32)))
+flattens_its_indices = _changed(lambda X, Y, Indices: (Y, Indices.reshape(-1)))
+has_one_wrong_value = _changed(lambda X, Y, Indices: (_with_77(Y), Indices))
+has_another_wrong_value = _changed(lambda X, Y, Indices: (_with_77(Y, -1), Indices))
+narrows_its_indices_beside_a_wrong_value = _changed(lambda X, Y, Indices: (_with_77(Y), Indices.astype(np.int32)))
 gives_nothing = _changed(lambda X, Y, Indices: None)
 gives_no_indices = _changed(lambda X, Y, Indices: (Y, None))
 gives_objects = _changed(lambda X, Y, Indices: (Y.astype(object), Indices))

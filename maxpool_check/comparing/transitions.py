@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby, zip_longest
@@ -108,6 +108,7 @@ class Transitions(Iterable[Transition]):
         cases: Container[str] | None = None,
     ) -> None:
         self._sides, self._cases = ((old, names[0]), (new, names[1])), cases
+        self._held = (_held(old), _held(new))
         self._numbers, failed, before, after = Counter[str](), [False, False], dict[str, str](), dict[str, str]()
         different: dict[str, str] = {}
         for side, digests in enumerate((before, after)):
@@ -141,7 +142,7 @@ class Transitions(Iterable[Transition]):
                     before, after = waiting.pop(each.case)
                     for variant in dict.fromkeys([*before, *after]) if each.case not in left_out else ():
                         was, now = before.get(variant), after.get(variant)
-                        yield Transition(change(was, now), was, now)
+                        yield Transition(change(was, now, self._held), was, now)
 
     def _executions(self, side: int) -> Iterator[Execution]:
         record, name = self._sides[side]
@@ -149,13 +150,21 @@ class Transitions(Iterable[Transition]):
         return every if self._cases is None else (each for each in every if each.case in (self._cases or ()))
 
 
-def change(old: Execution | None, new: Execution | None) -> Change:
-    """The change of one execution."""
+_Held = tuple[Container[str] | None, Container[str] | None]
+"""The digests of the outputs in each record that differ from the reference's; None if it does not hold all of them."""
+
+
+def _held(record: Record) -> Container[str] | None:
+    return record.outputs if record.footer is not None and record.footer.outputs_left_out == 0 else None
+
+
+def change(old: Execution | None, new: Execution | None, held: _Held = (None, None)) -> Change:
+    """The change of one execution; ``held`` tells which outputs are right where another is wrong as a whole."""
     was, now = _state(old), _state(new)
     if old is None or new is None or was is None or now is None:
         return Change.NOT_COMPARED if was == now else Change.ADDED if was is None else Change.MISSING
     if was == now:
-        return _alike(was, old, new)
+        return _alike(was, old, new, held)
     if now == "died":
         return Change.CRASH_NEW
     if was == "died":
@@ -172,19 +181,27 @@ def change(old: Execution | None, new: Execution | None) -> Change:
     return Change.NEWLY_ACCEPTED if was == "refused" else Change.FIXED
 
 
-def _alike(state: str, old: Execution, new: Execution) -> Change:
+def _alike(state: str, old: Execution, new: Execution, held: _Held) -> Change:
     if state == "died":
         return Change.SAME if old.verdict == new.verdict else Change.CHANGED
     if state == "refused" or old.digests == new.digests:
         return Change.SAME if old.kinds == new.kinds else Change.CHANGED
-    return _by_cells(old, new) if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
+    return _by_cells(old, new, held) if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
 
 
-def _by_cells(old: Execution, new: Execution) -> Change:
+def _by_cells(old: Execution, new: Execution, held: _Held) -> Change:
     """The change of a wrong execution with other outputs: a cell that was right and is wrong decides, whatever became right."""
-    became_wrong = became_right = False
-    for output in old.wrong.keys() | new.wrong.keys() if old.wrong and new.wrong else ():
-        was, now = _wrong_cells(old, output), _wrong_cells(new, output)
+    pairs = [
+        (_wrong_cells(old, output, held[0]), _wrong_cells(new, output, held[1]))
+        for output in old.digests.keys() | new.digests.keys() | old.wrong.keys() | new.wrong.keys()
+        if output not in old.digests or old.digests[output] != new.digests.get(output)
+    ]
+    # Of the outputs that were not compared, one at least is wrong as a whole.
+    became_wrong = _were_right([was for was, now in pairs if now is None])
+    became_right = _were_right([now for was, now in pairs if was is None])
+    for was, now in pairs:
+        if was is None or now is None:
+            continue
         if was.size != now.size and 1 not in (was.size, now.size):
             # Outputs of other shapes have no cells in common.
             return Change.CHANGED
@@ -195,8 +212,19 @@ def _by_cells(old: Execution, new: Execution) -> Change:
     return Change.IMPROVED if became_right else Change.CHANGED
 
 
-def _wrong_cells(execution: Execution, output: str) -> np.ndarray:
-    """Which cells of an output are wrong, on finite or on special values; one False if none is."""
+def _were_right(outputs: Sequence[np.ndarray | None]) -> bool:
+    """Whether there are any, and none has a wrong cell."""
+    return bool(outputs) and all(cells is not None and not cells.any() for cells in outputs)
+
+
+def _wrong_cells(execution: Execution, output: str, held: Container[str] | None) -> np.ndarray | None:
+    """Which cells of an output are wrong, on finite or on special values; one False if none is.
+
+    None where another output, or this one, is wrong as a whole: its cells were not compared, unless it is the reference's.
+    """
+    digest, is_known = execution.digests.get(output), execution.verdict is Verdict.DIVERGES and held is not None
+    if not execution.wrong and (not is_known or digest is None or digest in (held or ())):
+        return None
     marked = [unpacked(text).astype(bool) for text in execution.wrong.get(output, {}).values()]
     return np.any(marked, axis=0) if marked else np.zeros(1, bool)
 

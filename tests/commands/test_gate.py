@@ -311,3 +311,35 @@ def test_an_interrupted_history_shows_what_was_tested(begun, tmp_path):
     for text in (out, report.read_text()):
         assert "1.28.0" in text
         assert "1.31.1 was skipped: interrupted" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        # Y was right.
+        ("narrows_its_indices", "has_one_wrong_value", "BLOCK  1 regressed of 1 execution"),
+        ("flattens_its_indices", "has_one_wrong_value", "BLOCK  1 regressed of 1 execution"),
+        # Indices were right.
+        ("has_one_wrong_value", "narrows_its_indices", "BLOCK  1 regressed of 1 execution"),
+        ("has_one_wrong_value", "narrows_its_indices_beside_a_wrong_value", "BLOCK  1 regressed of 1 execution"),
+        ("narrows_its_indices_beside_a_wrong_value", "has_one_wrong_value", "REVIEW  1 improved of 1 execution"),
+        # Which values were wrong, the old record does not say.
+        ("narrows_its_indices_beside_a_wrong_value", "has_another_wrong_value", "REVIEW  1 changed of 1 execution"),
+        ("narrows_its_indices_beside_a_wrong_value", "narrows_its_indices", "REVIEW  1 improved of 1 execution"),
+        ("flattens_its_indices", "narrows_its_indices", "REVIEW  1 changed of 1 execution"),
+    ],
+)
+@pytest.mark.parametrize("is_one_run", [True, False])
+def test_outputs_that_can_be_compared_are_where_another_is_wrong_as_a_whole(
+    cli, corpus, tmp_path, before, after, line, is_one_run
+):
+    names = [f"python:{KERNELS}:{name}" for name in (before, after)]
+    chosen = ("-k", "*:ordinary", "--variants", "indices")
+    if is_one_run:
+        done = cli("gate", corpus, "--base", names[0], "--head", names[1], *chosen)
+    else:
+        for name, target in zip(("old", "new"), names, strict=True):
+            cli("run", corpus, "-t", target, *chosen, "-q", "-o", tmp_path / f"{name}.jsonl")
+        done = cli("gate", tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    assert last(done) == line
+    assert done.code == line.startswith("BLOCK")
