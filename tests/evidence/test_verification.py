@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import random
+import re
 import shutil
 import subprocess
 
@@ -17,6 +19,7 @@ from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.outputs import packed as marked
 from maxpool_check.results.record import Line
+from maxpool_check.results.storage import BadRecord
 from tests.conftest import KERNELS, ROOT, SMALL, command
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
@@ -232,6 +235,7 @@ VERDICTS = [
     ((KERNEL, "small:empty", "indices"), "conforms", "undefined", {"message": None, "input": None}),
 ]
 NOT_HELD = "Y is not the reference's, and the record does not hold it"
+SHAPE = {"expected": [1, 1, 2, 2], "got": [1, 1, 2, 3]}
 OF_NO_RUN = "is nothing that this run writes"
 CASE_FILE, DEFECT_FILE, GZIP = "cases/small.yaml", "cases/known-divergences.yaml", "references.json.gz"
 
@@ -245,6 +249,11 @@ MANIPULATIONS = [
     (edited(change(("onnxruntime", *WRONG[1:]), known="SEED", status="expected")), "(y-only) on onnxruntime: known is"),
     (edited(change(RIGHT, digests={"Y": NONE_OF_THEM})), place(RIGHT, NOT_HELD)),
     (edited(change(WRONG, digests=None)), place(WRONG, "")),
+    # What the line itself says of shapes and kinds excuses no output of a line that conforms, and no other variant.
+    (edited(change(RIGHT, digests={"Y": NONE_OF_THEM, "Indices": NONE_OF_THEM}, shapes={"Y": SHAPE, "Indices": SHAPE})),
+     place(RIGHT, NOT_HELD), place(RIGHT, NOT_HELD.replace("Y", "Indices"))),
+    (edited(change(RIGHT, digests={"Y": NONE_OF_THEM}, kinds=["dtype"])), place(RIGHT, NOT_HELD)),
+    (edited(change(WRONG, digests={"Y": NONE_OF_THEM}, shapes={"Y": SHAPE})), place(WRONG, NOT_HELD)),
     (edited(change(WRONG, digests={"Y": NONE_OF_THEM, "Z": NONE_OF_THEM})), place(WRONG, "has a digest of Z")),
     (edited(change(WRONG, "conforms", **CONFORMING, digests={"Y": NONE_OF_THEM})), place(WRONG, NOT_HELD)),
     (edited(lambda lines: lines.remove(held_output(lines)), put(1, -1, "outputs_left_out")), place(WRONG, NOT_HELD)),
@@ -272,6 +281,13 @@ MANIPULATIONS = [
      "header: profile is ", "header: cases_sha256 is "),
     (edited(lambda lines: lines[0]["targets"].append({**lines[0]["targets"][0], "name": "openvino"})), "openvino"),
     (edited(put("9.9.9", 0, "tool")), "maxpool-check 9.9.9 made the record"),
+    (edited(put("9.9.9", 0, "targets", 0, "version")), "header: onnxruntime: its versions are not one: "),
+    (edited(put({"name": "onnx-22@other"}, 0, "editions", "onnx-22")), "header: editions is "),
+    (edited(remove(case="small:stride-0"), put(5, 0, "cases"), put(5, 0, "corpus", "cases")),
+     "header: corpus: is of 5 cases, and the files of its cases have 6"),
+    (edited(lambda lines: lines.insert(-1, held_output(lines))), "the output occurs twice"),
+    # It claims the corpus of the tool, which has other cases.
+    (edited(put("0.1.0", 0, "corpus", "version")), "header: corpus: is not the one that comes with maxpool-check 0.1.0"),
     # Other members.
     (member(DEFECT_FILE, replaced(KERNEL.encode(), b"torch"), rewritten), "which divergences are known"),
     (without(CASE_FILE, dict), f"{CASE_FILE}: is missing"),
@@ -316,6 +332,58 @@ def test_a_bundle_verifies_in_another_folder(bundle, tmp_path):
     assert (added.code, added.json["exit_code"], problem in added.json["problems"]) == (1, 1, True)
 
 
+def leaves(value, path=()):
+    """The values of a line that are no table, with their paths; a list is one, too, besides its elements."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, value
+        for place, inner in enumerate(value if isinstance(value, list) else ()):
+            yield from leaves(inner, (*path, place))
+
+
+def forgeries(lines, seed):
+    """Changes of single fields to other values: for each field, by its type of line and its path, one line drawn at random."""
+    drawn, found = random.Random(seed), {}
+    for number, line in enumerate(lines):
+        for path, value in leaves(line):
+            name = ".".join(str(each) for each in (line["type"], *path) if not isinstance(each, int))
+            found.setdefault(name, []).append((number, path, value))
+    for name, places in found.items():
+        number, path, value = drawn.choice(places)
+        others = [each for _, _, each in places if type(each) is type(value) and each != value]
+        others += {
+            str: [f"{value}x"], bool: [not value], int: [value + 1 if isinstance(value, int) else 0],
+            float: [7.5], list: [value[:-1]] if isinstance(value, list) and value else [], type(None): ["x"],
+        }[type(value)]  # fmt: skip
+        if others:
+            yield name, put(drawn.choice(others), number, *path)
+
+
+def carried_along():
+    """The fields that evidence.md says a record only carries along."""
+    page = (ROOT / "maxpool_check/docs/evidence.md").read_text()
+    table = page.split("only carried along:\n\n")[1].split("\n\n")[0]
+    return {name for row in table.splitlines()[2:] for name in re.findall("`([a-z_0-9.]+)`", row.split("|")[1])}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_field_of_every_line_follows_unless_the_page_says_that_it_is_carried_along(bundle, tmp_path, seed):
+    kept, missed, tried = carried_along(), {}, 0
+    for name, edit in forgeries(lines_of(bundle), seed):
+        try:
+            forged = edited(edit)(bundle)
+        except (BadRecord, ValueError):
+            # No value that a record has there.
+            continue
+        tried += 1
+        if verify(tmp_path, forged).code == 0:
+            missed[name] = next((each for each in kept if name == each or name.startswith(f"{each}.")), None)
+    assert tried >= 50
+    assert sorted(name for name, entry in missed.items() if entry is None) == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["onnxruntime-cpu", "openvino-2026.4.1"])
 def test_a_committed_record_verifies_completely(name, tmp_path):
@@ -326,7 +394,11 @@ def test_a_committed_record_verifies_completely(name, tmp_path):
 
 def test_an_output_that_is_too_large_for_the_record_is_counted(tmp_path):
     counted = ("2 executions: an output is too large for the record", f"large:neg-inf (y-only) on {KERNEL}: diverges")
-    command("evidence", "verify", built(tmp_path, {"large.yaml": LARGE}, KERNEL), "-v").check(0, *counted)
+    path = built(tmp_path, {"large.yaml": LARGE}, KERNEL)
+    command("evidence", "verify", path, "-v").check(3, *counted, "NOT COMPLETELY VERIFIED")
+    # Nor is it verified where the line says that it conforms.
+    forged = edited(change((KERNEL, "large:neg-inf", "y-only"), "conforms", **CONFORMING))(unpacked(path))
+    verify(tmp_path, forged).check(3)
 
 
 def test_a_number_on_any_page_and_a_byte_of_any_file_is_named(bundle, tmp_path):
@@ -367,13 +439,9 @@ def test_a_signature_is_one_of_the_manifest_that_ssh_keygen_verifies(bundle, key
 
 
 def test_what_follows_from_nothing_is_found_by_the_signature_alone(bundle, keys, tmp_path):
-    def other_version(lines):
-        for target in lines[0]["targets"]:
-            target["version"] = "9.9.9"
-
     path = written(tmp_path, packed(bundle))
     assert command("evidence", "sign", path, "--key", keys / "lab").code == 0
-    signed, forged = unpacked(path), edited(other_version)(bundle)
+    signed, forged = unpacked(path), edited(put("another processor", 0, "cpu"))(bundle)
     signature = {SIGNATURE: signed[SIGNATURE]}
     for members, options, code, message in [
         (signed, (), 0, ""),
@@ -440,6 +508,28 @@ def test_running_again_compares_every_execution_and_starts_no_program_of_a_bundl
     assert verify(tmp_path, forged).code == 0
     differs = "small:neg-inf (y-only) on onnxruntime: run again, verdict: diverges; the record has conforms"
     verify(tmp_path, forged, "--run").check(1, differs)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "machine=aarch64&sysroot=rootfs",
+        "python=bin/python",
+        "@QNNExecutionProvider?backend_path=./evil.so",
+        "cpu=../evil",
+    ],
+)
+def test_no_release_is_run_again_with_an_option_that_may_name_a_file(tmp_path, options):
+    """A stranger's record names such a target; a build takes it as it is."""
+    built(tmp_path, {"small.yaml": SMALL}, "onnxruntime", words=("--known", "none"))
+    name = {"@": "onnxruntime-qnn==2.7.0", "p": "onnxruntime?"}.get(options[0], "onnxruntime==1.32.0?") + options
+    record = tmp_path / "r.jsonl"
+    text = re.sub('"(name|target)":"onnxruntime"', lambda match: f'"{match[1]}":{json.dumps(name)}', record.read_text())
+    record.write_text(text.replace('{"onnxruntime":', f"{{{json.dumps(name)}:"))
+    command("evidence", "build", "r.jsonl", "--cases", "corpus", "-o", "evidence.tar", cwd=tmp_path).check(0)
+    done = command("evidence", "verify", "evidence.tar", "--run", cwd=tmp_path)
+    assert done.code in (1, 3)
+    assert f"{name} was not run again: its options may name a file of this machine, which would be executed" in done.out
 
 
 def test_what_changed_between_bundles(bundle, tmp_path):

@@ -145,9 +145,11 @@ def _why_not(target: TargetDescription) -> str | None:
         name = parse(target.name)
     except BadTarget as error:
         return str(error)
-    options = {**name.options, **(name.tool.options if name.tool is not None else {})}
-    is_release = name.is_released and "python" not in options
-    return None if is_release else "it is a program of the machine that made the record, and no release"
+    if not name.is_released:
+        return "it is a program of the machine that made the record, and no release"
+    return (
+        None if name.starts_releases_alone else "its options may name a file of this machine, which would be executed"
+    )
 
 
 def _compare(member: str, record: Record, again: Record, target: TargetDescription, verification: Verification) -> None:

@@ -5,15 +5,20 @@ the execution is undecided.
 """
 
 import contextlib
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import asdict
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 import maxpool_check
 from maxpool_check import inert
@@ -84,10 +89,10 @@ class Verification:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 if all was checked and is right, 1 for a problem, 3 if something could not be checked."""
+        """0 if all was checked and is right, 1 for a problem, 3 if something could not be checked or decided."""
         if self.problems:
             return ExitCode.UNEXPECTED
-        return ExitCode.INCOMPLETE if self.unchecked else ExitCode.AS_EXPECTED
+        return ExitCode.INCOMPLETE if self.unchecked or self.undecided else ExitCode.AS_EXPECTED
 
     @contextlib.contextmanager
     def check(self, sentence: str, member: str) -> Iterator[None]:
@@ -152,6 +157,7 @@ class _RecordCheck:
         if is_own and head.tool != maxpool_check.__version__:
             text = f"with the files of {maxpool_check.__version__}"
             self._add("header", f"maxpool-check {head.tool} made the record, it says, {text}")
+        self._check_header()
         replay, settings = _Replay(self._record, self._add, self._verification.undecided), self._settings
         known = () if head.known_sha256 is None else self._contents.defects
         versions = self._contents.versions
@@ -191,9 +197,32 @@ class _RecordCheck:
             what = "which divergences are known: the run had files of defects that the bundle does not have"
             self._verification.unchecked.append(f"{self._member}: {what}")
 
+    def _check_header(self) -> None:
+        """Check that the versions of a target agree, and that the corpus is one that its cases can come from."""
+        head = self._record.header
+        for target in head.targets:
+            versions = _versions(target)
+            if len(set(versions.values())) > 1:
+                text = ", ".join(f"{what} {version}" for what, version in versions.items())
+                self._add(f"header: {target.name}", f"its versions are not one: {text}")
+        files = {each.origin.path for each in self._cases}
+        beside = sum(each.origin.path in files for each in self._contents.corpus)
+        if head.corpus is not None and head.corpus.cases < beside:
+            text = f"is of {plural(head.corpus.cases, 'case')}, and the files of its cases have {beside}"
+            self._add("header: corpus", text)
+        own = tool_files()
+        if head.corpus is None or head.corpus.version is None or own is None or head.tool_files is None:
+            return
+        if head.tool_files.sha256 != own.sha256:
+            # Another version of the tool has another corpus.
+            return
+        made = self._shipped
+        if made is None or head.corpus != header((), (), (), corpus=made).corpus:
+            self._add("header: corpus", f"is not the one that comes with maxpool-check {maxpool_check.__version__}")
+
     def _check_form(self, lines: bytes) -> None:
         """Check that a run writes these bytes: other readers may read a key that occurs twice, or a second header, differently."""
-        stored = lines.split(b"\n")
+        stored, outputs = lines.split(b"\n"), set[str]()
         if stored.pop():
             self._add("its end", "something is behind its last line")
         for number, line in enumerate(stored, 1):
@@ -202,6 +231,10 @@ class _RecordCheck:
             if not is_placed or isinstance(decoded, RunFooter) != (number == len(stored)):
                 text = "a record has one header, its first line, and one footer, its last"
                 self._verification.add(f"{self._member}:{number}", text)
+            if isinstance(decoded, StoredOutput):
+                if decoded.sha256 in outputs:
+                    self._verification.add(f"{self._member}:{number}", "the output occurs twice")
+                outputs.add(decoded.sha256)
             if inert.ascii_json(msgspec.json.encode(decoded)) != line:
                 self._verification.add(f"{self._member}:{number}", "the line is not in the form that a run writes")
 
@@ -209,6 +242,8 @@ class _RecordCheck:
         """What is compared of a record, or of what was made again, by place."""
         head, footer, given = record.header, record.footer, self._record
         parts = {"header": {name: getattr(head, name) for name in ("targets", "profile", "cases", "cases_sha256")}}
+        if given.header.editions:
+            parts["header"]["editions"] = head.editions
         corpus, described = self._corpus(), given.header.corpus
         if described is not None and described.cases <= given.header.cases:
             whole = head.corpus or msgspec.structs.replace(described, cases=head.cases, sha256=head.cases_sha256)
@@ -219,8 +254,7 @@ class _RecordCheck:
             # It was in another folder, and its time was another one.
             other = {"origin": f"{PurePosixPath(path.replace(':', '/')).name}:{line}", "seconds": 0.0, "matched": False}
             parts[f"{place}, again" if place in parts else place] = {**asdict(each), **other}
-        for name in sorted(record.outputs):
-            parts[f"output {name}"] = asdict(record.outputs[name])
+        parts |= {f"output {name}": asdict(output) for name, output in record.outputs.items()}
         if footer is None or given.footer is None:
             return parts
         errors, code = given.footer.errors, footer.exit_code
@@ -239,14 +273,19 @@ class _RecordCheck:
             parts |= {f"footer: known defect {each.id} on {each.target}": asdict(each) for each in footer.known}
         return parts
 
+    @cached_property
+    def _shipped(self) -> Corpus | None:
+        """The corpus of the tool, or the part of it, that the header names. Nothing is read because of its name in a bundle."""
+        described = self._record.header.corpus
+        parts = [Path(name) for name in described.name.split()] if described is not None and described.version else []
+        return collect(parts) if parts and all(map(is_shipped, parts)) else None
+
     def _corpus(self) -> Collection[Case]:
         """The cases that those of the run were selected from, on which depends which known defects are stale."""
         described = self._record.header.corpus
         if described is None or described.cases <= len(self._cases):
             return self._cases
-        parts = [Path(name) for name in described.name.split()] if described.version is not None else []
-        # Nothing is read because of its name in a bundle.
-        return collect(parts).cases if parts and all(map(is_shipped, parts)) else self._contents.corpus
+        return self._shipped.cases if self._shipped is not None else self._contents.corpus
 
 
 class _Replay:
@@ -298,8 +337,8 @@ class _Replay:
                 kept = {name: getattr(own, name) for name in ("origin", "seconds")}
                 is_same = _is_same(msgspec.structs.replace(line, **kept), plain)
                 # Where an output of another variant is missing, a verdict that compares the two may be right.
-                may_compare = None in outcomes.values() and isinstance(outcome, Returned) and not is_same
-                if outcome is None or may_compare:
+                compares = any("depend" in kind or kind == DivergenceKind.UNSTABLE for kind in own.kinds)
+                if outcome is None or (None in outcomes.values() and compares and not is_same):
                     self._undecided.append((_place(own), own.verdict.value))
                     of_case = {name: getattr(line, name) for name in (*_BY_THE_CASE, "case_sha256", "origin")}
                     line = msgspec.structs.replace(plain, **of_case)
@@ -356,18 +395,29 @@ class _Replay:
             return None
         tensors = {}
         for name, sha256 in execution.digests.items():
-            size = expected[name].nbytes if name in expected else 0
             if name in expected and digest(expected[name]) == sha256:
                 tensors[name] = expected[name]
                 continue
             self._differing[sha256] = self._outputs.get(sha256)
-            is_of_another_size = DivergenceKind.DTYPE.value in execution.kinds or name in execution.shapes
-            may_lack = name not in expected or is_of_another_size or size > MOST_BYTES
             if sha256 in self._outputs:
                 tensors[name] = self._outputs[sha256].tensor()
-            elif not may_lack and self._size + size <= MOST_BYTES_IN_ALL:
+            elif not self._may_lack(name, expected, execution):
                 self._add(place, f"{name} is not the reference's, and the record does not hold it")
         return Returned(tensors) if len(tensors) == len(execution.digests) else None
+
+    def _may_lack(self, name: str, expected: Mapping[str, np.ndarray], execution: Execution) -> bool:
+        """Whether an output may be too large for the record.
+
+        On a line that does not say that it diverges, only the reference's own size makes it so: the line is what is checked.
+        """
+        size = expected[name].nbytes if name in expected else 0
+        if execution.verdict is Verdict.DIVERGES:
+            if name not in expected or DivergenceKind.DTYPE.value in execution.kinds:
+                # Nothing tells its size.
+                return True
+            got = execution.shapes[name].got if name in execution.shapes else ()
+            size = max(size, math.prod(got) * np.dtype(np.float64).itemsize)
+        return size > MOST_BYTES or self._size + size > MOST_BYTES_IN_ALL
 
 
 def _result(planned: VariantPlan, outcome: Outcome, execution: Execution | None) -> VariantResult:
@@ -396,6 +446,26 @@ def _unoptimized(
         and not variant.in_domain
         and Variant(variant.outputs, OPTIMIZATION_OFF).name not in stored
     }
+
+
+def _versions(target: TargetDescription) -> dict[str, Version]:
+    """The versions of the distribution that a target is tested in, by where the record has them."""
+    name, found = parse(target.name), dict[str, Version]()
+    if not name.is_released:
+        return found
+    installed = [each for environment in target.environments for each in environment.distributions]
+    texts = {"its name has": (name.tool or name).version}
+    for each in installed:
+        if canonicalize_name(each.name) == canonicalize_name(name.distribution):
+            texts["installed is"] = each.version
+            with contextlib.suppress(InvalidWheelFilename):
+                found["the wheel is"] = Version(parse_wheel_filename(each.wheel or "")[1].public)
+    if name.tool is None:
+        texts["it says that it is"] = target.version
+    for what, text in texts.items():
+        with contextlib.suppress(InvalidVersion):
+            found |= {what: Version(Version(text).public)} if text else {}
+    return found
 
 
 def _place(execution: Execution) -> str:

@@ -162,7 +162,9 @@ def _check_cases(contents: Contents, verification: Verification) -> None:
     others = [
         name for name in own if not shipped[name].is_file() or shipped[name].read_bytes() != contents.members[name]
     ]
-    text = f"{plural(len(others), 'file')} of cases and defects not of this tool; read what they say"
+    text = (
+        f"{plural(len(others), 'file')} of cases and defects not of this tool; read what they say: {', '.join(others)}"
+    )
     verification.checks.append(f"{text if others else 'Cases and known defects are those that come with the tool'}.")
     if any(each.version == contents.description.tool.version for each in described):
         for name in others:
