@@ -64,6 +64,10 @@ def first_of(mistakes: list[BadValue]) -> BadValue:
     return mistakes[0]
 
 
+_MOST_KEYS = 100
+"""So many unknown keys of one mapping are named: a suggestion for each of half a million takes minutes."""
+
+
 class Structure:
     """The required structure of a file, or of a part of one."""
 
@@ -89,7 +93,9 @@ class Structure:
             match kind:
                 case ValidationErrorKind.AdditionalProperties():
                     known = schema.get("properties", {})
-                    for key in kind.unexpected:
+                    if more := len(kind.unexpected[_MOST_KEYS:]):
+                        yield path, None, f"{len(kind.unexpected)} unknown keys, {more} of which are not named"
+                    for key in kind.unexpected[:_MOST_KEYS]:
                         yield path, key, f"unknown key '{key}'{nearest(key, known)}; known keys: {', '.join(known)}"
                 case ValidationErrorKind.PropertyNames():
                     yield path, str(kind.error.instance), "expected a name of letters, digits and underscores"

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, inliner
 
 from maxpool_check.files import not_found, open_regular
@@ -109,6 +109,8 @@ def read_model(path: Path) -> UserModel:
         proto.ParseFromString(data)
     except DecodeError as error:
         raise BadModel(f"{path}: not an ONNX model, cut off, or nested too deeply: {error}") from error
+    if found := next(_not_text(proto), None):
+        raise BadModel(f"{path}: {found[0]} is {found[1]!r}, which is not UTF-8; name it otherwise")
     if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
         raise BadModel(f"{path}: not an ONNX model: it has no graph")
     try:
@@ -125,6 +127,16 @@ def read_model(path: Path) -> UserModel:
     except BadModel as error:
         raise BadModel(f"{path}: {error}") from error
     return UserModel(path, path.stem, proto, hashlib.sha256(data).hexdigest(), missing)
+
+
+def _not_text(message: Message) -> Iterator[tuple[str, bytes]]:
+    """The texts of a message that are not UTF-8, which are bytes, with the names of their fields; those of tensors are left out."""
+    for field, value in message.ListFields():
+        for each in [value] if isinstance(value, (str, bytes, int, float, Message)) else value:
+            if isinstance(each, bytes) and field.type == field.TYPE_STRING:
+                yield f"{message.DESCRIPTOR.name}.{field.name}", each
+            elif isinstance(each, Message) and not isinstance(each, TensorProto):
+                yield from _not_text(each)
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:

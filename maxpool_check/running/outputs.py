@@ -4,6 +4,7 @@ The first message of the file is the program's ``ready``; before it, a serial li
 message of the protocol, with the id of its ``case`` in the place of the request's ``id``, and perhaps the ``variant``.
 """
 
+import codecs
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.plans import VariantPlan
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.protocol import Request, in_ready, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import Request, in_message, in_ready, outcome_of, parsed, text_of
 from maxpool_check.targets.requests import plan_unchanged
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target, TargetProfile
@@ -123,10 +124,8 @@ def read_results(path: Path) -> GivenResults:
     ready: Mapping[str, Any] | None = None
     by_case: dict[str, list[GivenResult]] = defaultdict(list)
     problems = []
-    for number, line in enumerate(read_regular(path, MOST_BYTES).split(b"\n"), 1):
+    for number, line in enumerate(_utf_8(read_regular(path, MOST_BYTES)).split(b"\n"), 1):
         mistakes: Iterable[str] = ()
-        if ready is None and not line.lstrip().startswith(b"{"):
-            continue
         try:
             message = parsed(line, _EACH_LINE) if line.strip() else None
             if message is not None and ready is None:
@@ -137,21 +136,36 @@ def read_results(path: Path) -> GivenResults:
                 result = _result(message, number)
                 by_case[message["case"]].append(result)
         except ValueError as error:
-            ready, mistakes = ready or {}, [str(error)]
+            # Before the first message, it may be other text.
+            mistakes = [] if ready is None else [str(error)]
         problems += [Problem(str(path), number, 1, text_of(mistake)) for mistake in mistakes]
     if problems or ready is None:
         raise CorpusError(problems or [Problem(str(path), 1, 1, _NO_READY)])
     return GivenResults(path, ready, by_case)
 
 
+def _utf_8(content: bytes) -> bytes:
+    """The content of a file in UTF-8, without a byte order mark: what Windows writes may have one, or be in UTF-16."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace").encode()
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
 def _result(message: Mapping[str, Any], line: int) -> GivenResult:
     """The result that a message reports. Raises ``ValueError``."""
     for path, _, text in _STRUCTURE.mistakes(message):
         raise ValueError(f"'{path[0]}': {text}" if path else text)
-    kind, seconds = message["type"], float(message.get("seconds", 0))
+    kind = message["type"]
+    try:
+        seconds = float(message.get("seconds", 0))
+    except OverflowError as error:
+        raise ValueError("'seconds': the number is too large") from error
     outcome: Outcome
     if kind not in _DEATHS:
-        outcome = outcome_of({**message, "id": 0}, 0)
+        answer = {**message, "id": 0}
+        if mistake := in_message(answer, 0):
+            raise ValueError(mistake)
+        outcome = outcome_of(answer, 0)
     elif _DEATHS[kind] not in message:
         raise ValueError(f"'{_DEATHS[kind]}' is missing")
     else:

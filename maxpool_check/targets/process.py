@@ -304,9 +304,9 @@ class Worker:
             status = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.end()
-            return Failed(
-                f"the worker broke the protocol: it closed its {'stdout' if self._stdin in self._open else 'stdin'}"
-            )
+            closed = "stdout" if self._stdin in self._open else "stdin"
+            # It would cost as long again at each request.
+            return Failed(f"the worker broke the protocol: it closed its {closed}", final=True)
         self._ended = True
         # Only where the guard cannot find all that the process has started may something still hold it open.
         left = _EXIT_SECONDS

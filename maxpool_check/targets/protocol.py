@@ -280,14 +280,15 @@ def in_message(message: Mapping[str, Any], number: int) -> str:
 
 def _in_tensor(tensor: Mapping[str, Any]) -> str:
     """What is wrong with a tensor whose structure is right; empty if nothing is."""
-    dtype, shape, data = tensor["dtype"], tensor["shape"], tensor["data"]
+    dtype, shape = tensor["dtype"], tensor["shape"]
+    key, form = ("hex", "hexadecimal") if "hex" in tensor else ("data", "base64")
     try:
-        found = len(base64.b64decode(data, validate=True))
+        found = len(bytes.fromhex(tensor[key]) if key == "hex" else base64.b64decode(tensor[key], validate=True))
     except ValueError as error:
-        return f"'data' is not base64 ({error}): {describe(data)}"
+        return f"'{key}' is not {form} ({error}): {describe(tensor[key])}"
     expected = math.prod(shape) * (2 if dtype == "bfloat16" else np.dtype(dtype).itemsize)
     if found != expected:
-        return f"'data' has {found} bytes; {dtype} of the shape {shape} has {expected}"
+        return f"'{key}' has {found} bytes; {dtype} of the shape {shape} has {expected}"
     try:
         decode(dict(tensor))
     except (ValueError, TypeError, OverflowError) as error:

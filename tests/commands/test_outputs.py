@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -149,6 +150,10 @@ NAN = '{"case": "small:ordinary", "type": "result", "outputs": {"Y": {"dtype": "
         (READY, {**ORDINARY, "variant": "y_only"}, 2, "has no variant 'y_only' (did you mean 'y-only'?)"),
         (READY, {**ORDINARY, "outputs": {"Indices": INDICES}}, 2, "has Indices; small:ordinary has Y and Indices, or Y"),
         (READY, of_y(shape=[2**62, 2**62]), 2, "'data' has 48 bytes"),
+        *((READY, of_y(dtype=name), 2, "'outputs.Y.dtype': expected one of float16") for name in ("V4", "f4", ">f4", "S4", "M8[s]")),
+        (READY, of_y(hex="00" * 48), 2, "'outputs.Y"),
+        (READY, of_y(data=None), 2, "'outputs.Y"),
+        (READY, f'{{"case": "small:ordinary", "type": "timeout", "seconds": {"9" * 400}}}', 2, "'seconds': the number is too large"),
         (READY, of_y(shape=[10**4000] * 100), 2, "expected at most 64 entries"),
         (READY, of_y(shape=[0, 2**70], data=""), 2, "'outputs.Y'"),
         (READY, json.dumps(ORDINARY) + "\n\n" + json.dumps(ORDINARY), 4, "has a result of the variant indices on line 2"),
@@ -162,6 +167,16 @@ def test_a_mistake_of_the_file_is_an_error_with_its_line(cli, small, outputs, re
     if number == 4:
         done = cli("explain", f"{small}/small.yaml:ordinary", "-t", target)
         assert (done.code, words in done.out + done.err) == (3, True), done.err
+
+
+@pytest.mark.parametrize("before", ["", "{ boot }\n{1}\nU-Boot 2026.10\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_file_may_be_as_windows_and_a_serial_line_write_it(cli, small, outputs, before, encoding):
+    target = outputs(ORDINARY)
+    path = Path(target.partition(":")[2])
+    text = before + path.read_text()
+    path.write_text(text if encoding != "utf-16-be" else f"\ufeff{text}", encoding=encoding)
+    cli("run", small, "-k", "*ordinary", "-t", target, "--variants", "indices").check(0)
 
 
 def test_documents_are_claimed_as_by_kernels_and_judged_in_their_own_layout(cli, outputs, tmp_path):

@@ -322,3 +322,10 @@ cases:
     changes = (("refuse:", "refuses:"), ("onnx", "onnx"), ("sonnx", "onnx-21"), ("sonnx", "onnx-x"))
     valid = [validator.is_valid(yaml.safe_load(text.replace(old, new))) for old, new in changes]
     assert valid == [False, True, True, False]
+
+
+def test_half_a_million_unknown_keys_are_refused_with_the_names_of_some(cli, tmp_path):
+    path = tmp_path / "many.yaml"
+    path.write_text(CASE + "".join(f"    key{number}: 1\n" for number in range(20_000)))
+    done = cli("cases", "lint", path).check(2, "20000 unknown keys, 19900 of which are not named")
+    assert "unknown key 'key7'" in done.err

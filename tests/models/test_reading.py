@@ -156,6 +156,23 @@ def test_files_that_are_no_models(tmp_path):
             read_model(path)
 
 
+@pytest.mark.parametrize("field", ["name", "op_type", "input", "attribute"])
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path, field):
+    model = zoo.plain()
+    (node,) = (each for each in model.graph.node if each.op_type == "MaxPool")
+    mark = "N" * 12
+    if field == "attribute":
+        node.attribute[0].name = mark
+    elif field == "input":
+        node.input[0] = mark
+    else:
+        setattr(node, field, mark)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString().replace(mark.encode(), b"\xff\xfe\xfd" * 4))
+    with pytest.raises(BadModel, match=r"model.onnx: \w+.\w+ is b'.xff.*', which is not UTF-8"):
+        read_model(path)
+
+
 @pytest.mark.parametrize(
     "text",
     [
