@@ -84,10 +84,13 @@ class Defaults(dict[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a default; click asks where neither the command line nor a variable has a value."""
-        source = click.get_current_context().get_parameter_source
-        if any(source(each) is ParameterSource.COMMANDLINE for each in _EXCLUDED_BY.get(str(name), ())):
+        ctx = click.get_current_context(silent=True)
+        if ctx is None:
+            return super().__contains__(name)
+        excluding = _EXCLUDED_BY.get(str(name), ())
+        if any(ctx.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in excluding):
             return False
-        if not click.get_current_context().resilient_parsing and (note := self._notes.pop(str(name), "")):
+        if not ctx.resilient_parsing and (note := self._notes.pop(str(name), "")):
             click.echo(inert.line(note), err=True)
         return super().__contains__(name)
 
