@@ -52,6 +52,9 @@ _ROOTS = (".git", ".hg")
 _ONLY_READ = ("paths", "path", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus")
 """The parameters whose files are read and never written."""
 
+_ACTING = ("find_links", "dask", "key", "run", "clear", "write")
+"""The other parameters that start, install or remove something, or say whom to trust."""
+
 _MAKING = ("find_links", "offline")
 """The parameters that say what environments are made of."""
 
@@ -91,6 +94,8 @@ class Defaults(dict[str, Any]):
         if any(ctx.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in excluding):
             return False
         if not ctx.resilient_parsing and (note := self._notes.pop(str(name), "")):
+            if not note.startswith("warning: ") and not super().__contains__(name):
+                raise BadConfiguration(note)
             click.echo(inert.line(note), err=True)
         return super().__contains__(name)
 
@@ -134,15 +139,26 @@ class Configuration:
         """An entry of a file that was found: what it would start, install or write is taken for ``run`` alone, or not at all."""
         foreign, rest = _split(name, kind, entry.value)
         what, path = ", ".join(foreign), shown(self.path or Path())
-        starts = _names_targets(kind) or name in ("find_links", "dask")
+        starts = _names_targets(kind) or name in _ACTING
         why = self.distrusted
         if not why and name == "cache" and Path(path).absolute().parent != _home():
             why = "the cache is the user's, and not of a project"
         if not why and starts and section != "run":
             why = "only 'run' starts what a project names"
+        if (
+            not why
+            and foreign
+            and not starts
+            and name != "offline"
+            and _is_outside(entry.value, Path(path).absolute().parent)
+        ):
+            why = "it is written outside of the folder of the file"
         if not foreign or not why:
             return replace(entry, note=f"{what}, from {path}" if foreign and starts else "")
         note = f"warning: {path}: {what} is ignored, since {why}; name it on the command line, or use --config {path}"
+        # A test of something else instead must not pass. What is explained is no test.
+        is_needed = name == "targets" and not rest and section != "explain"
+        note = note.removeprefix("warning: ") if is_needed else note
         return Entry(rest or None, f"{entry.where}, without {what}", note)
 
     def unknown_variables(self) -> Iterator[str]:
@@ -371,7 +387,13 @@ def _split(name: str, kind: click.ParamType[Any], value: Any) -> tuple[list[str]
         plain = [each for each in targets if _is_plain(each)]
         return [each for each in targets if each not in plain], plain
     writes = isinstance(kind, (click.Path, options.Report)) and name not in _ONLY_READ
-    return [f"{_key(name)} {_text(value)}"] if writes or name in ("offline", "dask") else [], []
+    return [f"{_key(name)} {_text(value)}"] if writes or name in ("offline", *_ACTING) else [], []
+
+
+def _is_outside(paths: Any, folder: Path) -> bool:
+    """Whether one of some paths, or of reports, is not below a folder."""
+    names = [each.partition("=")[2] or each for each in (paths if isinstance(paths, list) else [paths])]
+    return any(each != "-" and not Path(each).resolve().is_relative_to(folder.resolve()) for each in names)
 
 
 def _text(value: Any) -> str:
@@ -414,7 +436,7 @@ def _searched(folder: Path) -> list[Path]:
     """A folder and those above it, to the root of its repository or to the user's home; outside of both, itself alone."""
     folders = [folder, *folder.parents]
     for place, each in enumerate(folders):
-        if each == _home() or any((each / name).exists() for name in _ROOTS):
+        if each == _home() or any(os.path.lexists(each / name) for name in _ROOTS):
             return folders[: place + 1]
     return folders[:1]
 

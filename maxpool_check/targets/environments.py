@@ -285,7 +285,7 @@ def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPro
             program = uv.find_uv_bin()
     except FileNotFoundError as error:
         raise CannotMake("uv is not installed with maxpool-check; install it with 'pip install uv'") from error
-    # Not the user's folder: a project there must not configure the environment.
+    # A project, in which the cache may be, must not configure the environment: uv looks for its files in all folders above.
     folder = cache()
     folder.mkdir(parents=True, exist_ok=True)
     return subprocess.run(
@@ -293,7 +293,7 @@ def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPro
         input=stdin,
         capture_output=True,
         text=True,
-        cwd=folder,
+        cwd=folder.anchor,
         env=environment,
         check=False,
     )

@@ -94,5 +94,7 @@ def _npm(*arguments: str) -> subprocess.CompletedProcess[str]:
     folder = cache()
     folder.mkdir(parents=True, exist_ok=True)
     variables = {**os.environ, "npm_config_update_notifier": "false"}
-    # Not the user's folder: a project there must not configure the environment.
-    return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=folder, env=variables, check=False)
+    # A project, in which the cache may be, must not configure the environment.
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, cwd=folder.anchor, env=variables, check=False
+    )

@@ -335,3 +335,24 @@ def test_every_option_that_a_file_of_others_may_set_only_reads(project):
 )  # fmt: skip
 def test_targets_that_start_nothing_but_releases(target, is_plain):
     assert parse(target).starts_releases_alone == is_plain
+
+
+def test_a_project_removes_nothing_trusts_nobody_and_writes_nothing_outside_of_it(project, monkeypatch):
+    configure(
+        project,
+        '[evidence]\nrun = true\nkey = "k.pub"\n[targets]\nclear = true\n[defects]\nwrite = true\n'
+        '[run]\nreports = {text = "../outside.txt", json = "inside.json"}\noutput = "/tmp/outside.jsonl"\n',
+    )
+    rows = sources(project)
+    for key in ("evidence.run", "evidence.key", "targets.clear", "defects.write", "run.reports", "run.output"):
+        assert rows[key][0] == "-", key
+    assert sources(project, "--config", "maxpool-check.toml")["targets.clear"][0] == "True"
+
+
+def test_where_no_target_is_left_nothing_else_is_tested(project):
+    configure(project, 'targets = ["python:kernel.py:nothing"]\n')
+    (project / "maxpool-check.toml").chmod(0o666)
+    command("run", "cases", cwd=project).check(
+        2, "python:kernel.py:nothing is ignored, since others may write to the file"
+    )
+    command("run", "cases", "-t", "onnxruntime", "--known", "none", cwd=project).check(1)

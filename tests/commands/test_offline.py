@@ -125,6 +125,11 @@ def test_environments_of_a_folder_of_wheels_are_others_and_know_what_was_changed
     assert changed["files_sha256"] != made["files_sha256"]
 
 
+def test_a_project_around_the_cache_does_not_configure_environments(offline, wheels, tmp_path):
+    (tmp_path / "uv.toml").write_text("no TOML")
+    offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels).check(0)
+
+
 def test_what_the_folder_lacks(offline, wheels, tmp_path):
     prepare = ("targets", "prepare", "tract==0.23.9", "--offline", "--find-links")
     done = offline(*prepare, wheels, "onnxruntime==1.32.0").check(3, err=f"{wheels} has no release 1.32.0")
