@@ -4,14 +4,12 @@ What it sets becomes the ``default_map`` of a command. A key at the top is for a
 the section of a command for that command alone; a variable ``MAXPOOL_CHECK_KEY`` is stronger than both, and click itself reads
 ``MAXPOOL_CHECK_COMMAND_KEY``.
 
-A file that the user named is read whole. One that was found beside the user's files may be a stranger's: what it would start,
-install or write is taken for ``run`` alone, which says so, and not at all if others could write the file.
+A file that the user named is read whole, one that was found as far as :mod:`maxpool_check.commands.trust` says.
 """
 
 import functools
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,9 +20,9 @@ import click
 from click.core import ParameterSource
 
 from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import options, trust
 from maxpool_check.commands.main import COMMANDS, cli
-from maxpool_check.files import read_regular
+from maxpool_check.files import open_regular
 
 PROGRAM, PREFIX = "maxpool-check", "MAXPOOL_CHECK_"
 OWN_NAME, PROJECT_NAME = "maxpool-check.toml", "pyproject.toml"
@@ -46,17 +44,7 @@ _EXCLUDED_BY = {
 """The options beside which a configured one has no effect."""
 
 _MOST_BYTES = 2**20
-_ROOTS = (".git", ".hg")
-"""What the root of a repository has: no configuration is looked for above it."""
-
-_ONLY_READ = ("paths", "path", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus")
-"""The parameters whose files are read and never written."""
-
-_ACTING = ("find_links", "dask", "key", "run", "clear", "write")
-"""The other parameters that start, install or remove something, or say whom to trust."""
-
-_MAKING = ("find_links", "offline")
-"""The parameters that say what environments are made of."""
+_Table = tuple[Mapping[str, Any], os.stat_result]
 
 _KERNEL = re.compile(r"^(python:|command:(?=[^ ]*/)|)((?<=:).+|[^:]+\.jsonl(?:\.gz|\.xz)?)$")
 """A target that names a file: the kind of a kernel and its file, or a record."""
@@ -70,11 +58,15 @@ class BadConfiguration(click.ClickException):
 
 @dataclass(frozen=True)
 class Entry:
-    """A value, None for none, where it comes from, for messages, and what the user is told when it is used."""
+    """A value, None for none, and where it comes from, for messages.
+
+    ``note`` is what the user is told where the command line has no other value; ``is_error``: then the command ends with it.
+    """
 
     value: Any
     where: str
     note: str = ""
+    is_error: bool = False
 
 
 class Defaults(dict[str, Any]):
@@ -83,7 +75,7 @@ class Defaults(dict[str, Any]):
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         super().__init__({name: entry.value for name, entry in entries.items() if entry.value is not None})
         self.where = {name: entry.where for name, entry in entries.items()}
-        self._notes = {name: entry.note for name, entry in entries.items() if entry.note}
+        self._noted = {name: entry for name, entry in entries.items() if entry.note}
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a default; click asks where neither the command line nor a variable has a value."""
@@ -93,10 +85,10 @@ class Defaults(dict[str, Any]):
         excluding = _EXCLUDED_BY.get(str(name), ())
         if any(ctx.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in excluding):
             return False
-        if not ctx.resilient_parsing and (note := self._notes.pop(str(name), "")):
-            if not note.startswith("warning: ") and not super().__contains__(name):
-                raise BadConfiguration(note)
-            click.echo(inert.line(note), err=True)
+        if not ctx.resilient_parsing and (entry := self._noted.pop(str(name), None)) is not None:
+            if entry.is_error:
+                raise BadConfiguration(entry.note)
+            click.echo(inert.line(entry.note), err=True)
         return super().__contains__(name)
 
 
@@ -136,30 +128,19 @@ class Configuration:
         return found
 
     def _limited(self, section: str, name: str, kind: click.ParamType[Any], entry: Entry) -> Entry:
-        """An entry of a file that was found: what it would start, install or write is taken for ``run`` alone, or not at all."""
-        foreign, rest = _split(name, kind, entry.value)
-        what, path = ", ".join(foreign), shown(self.path or Path())
-        starts = _names_targets(kind) or name in _ACTING
-        why = self.distrusted
-        if not why and name == "cache" and Path(path).absolute().parent != _home():
-            why = "the cache is the user's, and not of a project"
-        if not why and starts and section != "run":
-            why = "only 'run' starts what a project names"
-        if (
-            not why
-            and foreign
-            and not starts
-            and name != "offline"
-            and _is_outside(entry.value, Path(path).absolute().parent)
-        ):
-            why = "it is written outside of the folder of the file"
-        if not foreign or not why:
-            return replace(entry, note=f"{what}, from {path}" if foreign and starts else "")
-        note = f"warning: {path}: {what} is ignored, since {why}; name it on the command line, or use --config {path}"
-        # A test of something else instead must not pass. What is explained is no test.
-        is_needed = name == "targets" and not rest and section != "explain"
-        note = note.removeprefix("warning: ") if is_needed else note
-        return Entry(rest or None, f"{entry.where}, without {what}", note)
+        """An entry of a file that was found, without what the command does not take from it."""
+        acting, rest = trust.acting_part(name, kind, entry.value)
+        if not acting or self.path is None:
+            return entry
+        path = shown(self.path)
+        what = _text(acting) if trust.names_targets(kind) else f"{_key(name)} {_text(acting)}"
+        why = self.distrusted or trust.refusal(section, name, kind, acting, self.path)
+        if not why:
+            return replace(entry, note=f"{what}, from {path}" if trust.starts(name, kind) else "")
+        note = f"{path}: {what} is ignored, since {why}; name it on the command line, or use --config {path}"
+        # Without a target, a test of the default one must not pass instead; what is explained is no test.
+        is_error = name == "targets" and not rest and section != "explain"
+        return Entry(rest or None, f"{entry.where}, without {what}", note if is_error else f"warning: {note}", is_error)
 
     def unknown_variables(self) -> Iterator[str]:
         """The variables that begin as those of keys, and are none, with what they may have meant."""
@@ -178,9 +159,11 @@ def configure(ctx: click.Context, path: Sequence[str], leaf: click.Command) -> N
     try:
         configuration = load(ctx.params.get("config"))
         entries = configuration.of(path, leaf.params)
-        if not any(_names_targets(each.type) for each in leaf.params):
-            # It makes no environments.
-            entries = {name: each for name, each in entries.items() if not (each.note and name in _MAKING)}
+        if not any(trust.names_targets(each.type) for each in leaf.params):
+            # It makes no environments, and has nothing to say about them.
+            entries = {
+                name: each for name, each in entries.items() if not each.note or name not in ("find_links", "offline")
+            }
         defaults = Defaults(entries)
     except BadConfiguration:
         # The documentation must be there to fix it.
@@ -212,8 +195,9 @@ def load(file: str | None, folder: Path | None = None) -> Configuration:
     """The configuration of a file, or of the nearest one from ``folder`` upwards. Raises :class:`BadConfiguration`."""
     if file == "none":
         return Configuration()
-    path, table = (Path(file), _table(Path(file))) if file else _nearest_file(folder or Path.cwd())
-    distrusted = _distrusted(path) if path is not None and not file else ""
+    path, read = (Path(file), _table(Path(file))) if file else _nearest_file(folder or Path.cwd())
+    table, status = read or (None, None)
+    distrusted = trust.distrusted(path, status) if path is not None and status is not None and not file else ""
     if path is not None and not isinstance(table, Mapping):
         raise BadConfiguration(f"{shown(path)} has no table [tool.{PROGRAM}]")
     entries: dict[tuple[str, str], Entry] = {}
@@ -366,36 +350,6 @@ def _is_many(parameter: click.Parameter) -> bool:
     return bool(getattr(parameter, "multiple", False)) or parameter.nargs == -1
 
 
-def _names_targets(kind: click.ParamType[Any]) -> bool:
-    return isinstance(kind, options.Value) and kind.names_files
-
-
-def _is_plain(target: str) -> bool:
-    from maxpool_check.targets.name import BadTarget, parse
-
-    try:
-        return parse(target).starts_releases_alone
-    except BadTarget:
-        # A record, or what is refused as ever.
-        return True
-
-
-def _split(name: str, kind: click.ParamType[Any], value: Any) -> tuple[list[str], Any]:
-    """What a value would start, install or write, in words, and the other ones of several values."""
-    if _names_targets(kind):
-        targets = value if isinstance(value, list) else [value]
-        plain = [each for each in targets if _is_plain(each)]
-        return [each for each in targets if each not in plain], plain
-    writes = isinstance(kind, (click.Path, options.Report)) and name not in _ONLY_READ
-    return [f"{_key(name)} {_text(value)}"] if writes or name in ("offline", *_ACTING) else [], []
-
-
-def _is_outside(paths: Any, folder: Path) -> bool:
-    """Whether one of some paths, or of reports, is not below a folder."""
-    names = [each.partition("=")[2] or each for each in (paths if isinstance(paths, list) else [paths])]
-    return any(each != "-" and not Path(each).resolve().is_relative_to(folder.resolve()) for each in names)
-
-
 def _text(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "-" if value is None else str(value)
 
@@ -403,6 +357,9 @@ def _text(value: Any) -> str:
 def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
     """The value of a key as the command line would have it; paths are relative to ``folder``. Raises ``ValueError``."""
     kind = parameter.type
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+    if any("\0" in str(each) for each in inner):
+        raise ValueError("has a NUL character, which no path, program or name may have")
     if isinstance(kind, options.Report):
         if not isinstance(value, Mapping):
             raise ValueError('must be a table of paths by format, such as {html = "build/report.html"}')
@@ -412,7 +369,7 @@ def _value(parameter: click.Parameter, value: object, folder: Path) -> Any:
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
     if isinstance(kind, click.Path) or kind is options.PATH:
         texts = [_relocated(each, folder) for each in texts]
-    elif isinstance(kind, options.Value) and kind.names_files:
+    elif trust.names_targets(kind):
         # The file of a kernel, or a record.
         texts = [_KERNEL.sub(lambda match: f"{match[1]}{_relocated(match[2], folder)}", each) for each in texts]
     joined = getattr(kind, "joined", "")
@@ -428,51 +385,29 @@ def _relocated(path: str, folder: Path) -> str:
     return os.path.join(os.path.relpath(folder), path)  # noqa: PTH118 (keeps './')
 
 
-def _home() -> Path:
-    return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 (Path.home raises where there is none)
-
-
-def _searched(folder: Path) -> list[Path]:
-    """A folder and those above it, to the root of its repository or to the user's home; outside of both, itself alone."""
-    folders = [folder, *folder.parents]
-    for place, each in enumerate(folders):
-        if each == _home() or any(os.path.lexists(each / name) for name in _ROOTS):
-            return folders[: place + 1]
-    return folders[:1]
-
-
-def _distrusted(path: Path) -> str:
-    """Why others than the user, or root, may have written a file, or the link that it is; empty if they cannot."""
-    for facts in (path.lstat(), path.stat()):
-        if hasattr(os, "geteuid") and facts.st_uid not in (0, os.geteuid()):
-            return "the file belongs to another user"
-        if hasattr(os, "geteuid") and facts.st_mode & stat.S_IWOTH and not stat.S_ISLNK(facts.st_mode):
-            return "others may write to the file"
-    return ""
-
-
-def _nearest_file(folder: Path) -> tuple[Path | None, Mapping[str, Any] | None]:
+def _nearest_file(folder: Path) -> tuple[Path | None, _Table | None]:
     """The nearest configuration from a folder upwards."""
-    for candidate in _searched(folder):
-        files = [each for name in (OWN_NAME, PROJECT_NAME) if (each := candidate / name).is_file()]
-        found = [(file, table) for file in files if (table := _table(file)) is not None]
+    for candidate in trust.searched(folder):
+        names = [name for name in (OWN_NAME, PROJECT_NAME) if os.path.isfile(candidate / name)]  # noqa: PTH113 (raises nothing)
+        found = [(candidate / name, table) for name in names if (table := _table(candidate / name)) is not None]
         if len(found) > 1:
-            names = " and ".join(shown(file) for file, _ in found)
-            raise BadConfiguration(f"{names} both configure; keep one of them")
+            both = " and ".join(shown(file) for file, _ in found)
+            raise BadConfiguration(f"{both} both configure; keep one of them")
         if found:
             return found[0]
     return None, None
 
 
-def _table(path: Path) -> Mapping[str, Any] | None:
-    """The table of this tool: the whole file, or that of a pyproject.toml, which may have none."""
+def _table(path: Path) -> _Table | None:
+    """The table of this tool, the whole file or a part of a pyproject.toml, and the status of the file; None without a table."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
 
     try:
-        text = read_regular(path, _MOST_BYTES).decode()
+        with open_regular(path, _MOST_BYTES) as file:
+            text, status = file.read(_MOST_BYTES).decode(), os.fstat(file.fileno())
         if path.name == PROJECT_NAME and PROGRAM not in text:
             # What has nothing to do with this tool need not be right.
             return None
@@ -481,7 +416,5 @@ def _table(path: Path) -> Mapping[str, Any] | None:
         raise BadConfiguration(f"{shown(path)}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise BadConfiguration(f"{shown(path)}: no TOML: {error}") from error
-    if path.name != PROJECT_NAME:
-        return table
-    own: Mapping[str, Any] | None = table.get("tool", {}).get(PROGRAM)
-    return own
+    own = table if path.name != PROJECT_NAME else table.get("tool", {}).get(PROGRAM)
+    return None if own is None else (own, status)

@@ -7,7 +7,7 @@ import click
 import jsonschema
 import pytest
 
-from maxpool_check.commands import configuration, options
+from maxpool_check.commands import configuration, options, trust
 from maxpool_check.results.storage import read
 from maxpool_check.targets.name import parse
 from tests.conftest import SMALL, command
@@ -128,6 +128,8 @@ def test_the_nearest_configuration_holds_and_a_project_of_others_is_passed_by(pr
         ("run = 3", ": run is the section of a command: [run]"),
         ('targets = ["onnxruntim"]', ": targets: unknown runtime 'onnxruntim' (did you mean 'onnxruntime'?)"),
         ("a = [1", ": no TOML: "),
+        ('targets = ["python:a\\u0000.py:f"]', ": targets has a NUL character"),
+        ('[run]\nreports = {html = "a\\u0000"}', ": [run] reports has a NUL character"),
         ("timeout = " + "9" * 5000, ": no TOML: "),
     ],
 )
@@ -239,7 +241,7 @@ def test_what_a_file_of_others_would_start_or_write_is_ignored(hostile, how, wor
         keys = [
             "find-links wheels",
             "cache cache",
-            "python:kernel.py:wrong, command:./program",
+            "python:kernel.py:wrong command:./program",
             "output ",
             "reports json=r.json",
         ]
@@ -255,7 +257,7 @@ def test_a_project_starts_its_kernels_by_run_alone(hostile, words):
     assert done.code == 2 if words[0] == "gate" else done.code in (0, 1), done.out + done.err
     if words[0] == "model":
         note = (
-            "warning: maxpool-check.toml: python:kernel.py:wrong, command:./program is ignored, since only 'run' starts"
+            "warning: maxpool-check.toml: python:kernel.py:wrong command:./program is ignored, since only 'run' starts"
         )
         assert note in done.err
     # What the command line has replaces what the file has.
@@ -267,7 +269,7 @@ def test_run_says_which_kernels_a_project_has_it_start(hostile):
     for quiet in ((), ("-q",)):
         # The program is none of the protocol.
         done = command(*COMMANDS["run"], *quiet, cwd=hostile).check(3)
-        assert "\npython:kernel.py:wrong, command:./program, from maxpool-check.toml\n" in f"\n{done.err}"
+        assert "\npython:kernel.py:wrong command:./program, from maxpool-check.toml\n" in f"\n{done.err}"
         assert "find-links wheels, from maxpool-check.toml\n" in done.err
         assert {*started(hostile)} == {"started", "r.jsonl", "r.json"}
     done = command(*COMMANDS["run"], "-t", "onnxruntime", cwd=hostile)
@@ -315,7 +317,7 @@ def test_every_option_that_a_file_of_others_may_set_only_reads(project):
         for each in leaf.params
         if isinstance(each.type, (click.Path, options.Report)) or each.name in ("dask", "offline")
     }
-    kept = {name for name, kind in kinds.items() if not configuration._split(name, kind, "x")[0]}
+    kept = {name for name, kind in kinds.items() if not trust.acting_part(name, kind, "x")[0]}
     assert kept == {"paths", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus"}
 
 
