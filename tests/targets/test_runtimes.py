@@ -108,6 +108,15 @@ def test_an_engine_of_opencv_is_overridden_by_nothing_and_takes_models(cli, tmp_
     assert (done.err, "not run as a model" in done.out) == ("", False)
 
 
+REVIEWED = [of(target, (), marks) for marks, every in TABLE["reviewed"].items() for (target,) in every]
+
+
+@pytest.mark.parametrize(("target", "_texts"), REVIEWED)
+def test_a_reviewed_release_is_as_expected_on_the_second_edition_of_sonnx(cli, target, _texts):
+    done = cli("run", CASES, "--spec", "sonnx@2026-10", "-t", there(target), "--timeout", "60")
+    assert done.code == 0, done.out + done.err
+
+
 REFUSED = [of(target, texts, marks) for marks, every in TABLE["refused"].items() for target, *texts in every]
 
 
