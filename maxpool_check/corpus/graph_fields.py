@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import onnx
+
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
 from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context, node_of
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.graphs.operators import NEWEST, field_names
+from maxpool_check.graphs.operators import field_names
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -23,7 +25,8 @@ def document_in(opset: int, document: Specification) -> Specification:
     try:
         version = specification(f"onnx-{opset}")
     except ValueError:
-        raise BadValue(f"there is no operator set {opset}; the installed onnx has 1 to {NEWEST}") from None
+        known = f"the installed onnx {onnx.__version__} has 1 to {onnx.defs.onnx_opset_version()}"
+        raise BadValue(f"there is no operator set {opset}; {known}") from None
     if document.onnx is document:
         return version
     if document.onnx is None or document.domain is not None:

@@ -207,6 +207,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
     if judgement.kinds:
         severity = severity_of(judgement.kinds, is_limit=judgement.limit, is_special=judgement.windows.special)
     is_explained = judgement.verdict in REPORTED or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
+    # Of a generator without values, Python 3.10 makes another tuple than (), which a record would not leave out as a default.
     return Execution(
         target=run.target,
         case=case.id,
@@ -216,9 +217,9 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         spec=case.spec,
         case_sha256=case.sha256,
         origin=f"{case.origin.path}:{case.origin.line}",
-        kinds=tuple(kind.value for kind in judgement.kinds),
+        kinds=tuple([kind.value for kind in judgement.kinds]),
         message=judgement.message,
-        information=tuple(kind.value for kind in judgement.information),
+        information=tuple([kind.value for kind in judgement.information]),
         limit=judgement.limit,
         opset=variant_result.opset,
         translation=variant_result.steps,
@@ -231,7 +232,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         severity=severity.value if severity is not None else "",
         windows={kind: dict(counts) for kind, counts in judgement.windows.counts.items()},
         wrong={output: dict(cells) for output, cells in judgement.windows.cells.items()},
-        cells=judgement.cells,
+        cells=judgement.cells or (),
         differences=judgement.differences,
         shapes=dict(judgement.shapes),
         size=case.X.size,

@@ -65,7 +65,8 @@ def _case(each: Mapping[str, Any], file: Path, most_cells: int, source: Mapping[
         raise LeftOut("none of the cells that differ is listed")
     sides = {}
     for side, key in ((ORACLE, "ort_bits"), (IMPLEMENTATION, "impl_bits")):
-        values = np.array([json.loads(cell[key])[0] for cell in cells.values()], f"u{X.dtype.itemsize}").tolist()
+        found = [json.loads(cell[key])[0] for cell in cells.values()]
+        values = array(found, np.dtype(f"u{X.dtype.itemsize}")).tolist()
         pairs = zip(cells, values, strict=True)
         sides[side] = ", ".join(f"{at}: {value:0{2 * X.dtype.itemsize}x}" for at, value in pairs)
     case = make_case(
