@@ -66,9 +66,9 @@ class WheelSource:
 
     @property
     def title(self) -> str:
-        """What the names of its environments have more than those of the index alone: a digest of the folder's wheels.
+        """What is added to the names of its environments: a digest of the folder's wheels; empty for the index alone.
 
-        So no folder, whoever named it, decides what an environment of the index is. Raises ``OSError``.
+        So no folder of wheels can replace an environment of the index. Raises ``OSError``.
         """
         if self.folder is None:
             return ""

@@ -204,7 +204,7 @@ class _RecordCheck:
             versions = _versions(target)
             if len(set(versions.values())) > 1:
                 text = ", ".join(f"{what} {version}" for what, version in versions.items())
-                self._add(f"header: {target.name}", f"its versions are not one: {text}")
+                self._add(f"header: {target.name}", f"its versions differ: {text}")
         own = tool_files()
         is_same_tool = own is not None and head.tool_files is not None and head.tool_files.sha256 == own.sha256
         if head.corpus is None or (head.corpus.version is not None and not is_same_tool):
@@ -453,14 +453,14 @@ def _versions(target: TargetDescription) -> dict[str, Version]:
     if not name.is_released:
         return found
     installed = [each for environment in target.environments for each in environment.distributions]
-    texts = {"its name has": (name.tool or name).version}
+    texts = {"name": (name.tool or name).version}
     for each in installed:
         if canonicalize_name(each.name) == canonicalize_name(name.distribution):
-            texts["installed is"] = each.version
+            texts["installed"] = each.version
             with contextlib.suppress(InvalidWheelFilename):
-                found["the wheel is"] = Version(parse_wheel_filename(each.wheel or "")[1].public)
+                found["wheel"] = Version(parse_wheel_filename(each.wheel or "")[1].public)
     if name.tool is None:
-        texts["it says that it is"] = target.version
+        texts["reported"] = target.version
     for what, text in texts.items():
         with contextlib.suppress(InvalidVersion):
             found |= {what: Version(Version(text).public)} if text else {}
