@@ -35,6 +35,9 @@ _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16
 
 _MOST_TAPS = 4096
 
+_FARTHEST = 2**31
+"""Cells of the padding are numbered up to so far from X: farther ones need more than 64 bits."""
+
 _MOST_SORTED = 4096
 """Sorting so many cells, to see whether two are equal, is faster than looking for equal maxima."""
 
@@ -119,7 +122,8 @@ def _at_padding(oracle: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.nd
     """Which of some indices are the number of a tap in the padding, computed as if it were a cell of X."""
     at_padding = np.zeros(numbers.shape, bool)
     geometry, numbering, shape = oracle.pooling.geometry, oracle.pooling.numbering, oracle.core.shape
-    if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS:
+    reach = max(max(axis.begin, axis.reach) for axis in geometry)
+    if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS or reach > _FARTHEST:
         return at_padding
     grid: tuple[np.ndarray, ...] = np.indices(numbers.shape, sparse=True)
     for tap in np.ndindex(*(axis.kernel for axis in geometry)):
@@ -165,15 +169,17 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
 def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Which of the wrong cells of Y equal a value of their window."""
     inside, geometry, values = np.zeros(Y.shape, bool), oracle.pooling.geometry, oracle.activated(oracle.core)
-    at, taps = np.argwhere(wrong), math.prod(axis.kernel for axis in geometry)
+    # Of a kernel that is much larger than X, only the taps in X.
+    at, taps = np.argwhere(wrong), [axis.taps() for axis in geometry]
+    most = math.prod(int(count.max(initial=0)) for _, count in taps)
     # As many windows at once as have about a million taps.
-    for part in np.array_split(at, len(at) * taps // 2**20 + 1) if values.size else ():
+    for part in np.array_split(at, len(at) * most // 2**20 + 1) if values.size else ():
         batch, channel, *outputs = (column.reshape(-1, *[1] * len(geometry)) for column in part.T)
         cells, within = [batch, channel], np.ones(batch.shape, bool)
-        for number, (axis, i) in enumerate(zip(geometry, outputs, strict=True)):
-            steps = np.arange(axis.kernel).reshape(-1, *[1] * (len(geometry) - 1 - number)) * axis.dilation
-            cells.append(i * axis.stride - axis.begin + steps)
-            within = within & (cells[-1] >= 0) & (cells[-1] < axis.size)
+        for number, (axis, (first, count), i) in enumerate(zip(geometry, taps, outputs, strict=True)):
+            steps = np.arange(count.max(initial=0)).reshape(-1, *[1] * (len(geometry) - 1 - number))
+            cells.append(first[i] + steps * axis.dilation)
+            within = within & (steps < count[i])
         taken = values[tuple(np.where(within, each, 0) for each in cells)]
         equal = within & (taken == Y[tuple(part.T)].reshape(batch.shape))
         inside[tuple(part.T)] = equal.any(axis=tuple(range(1, equal.ndim)))

@@ -19,7 +19,7 @@ from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import OF_SAME, empty_sizes, wrong_geometries
 from maxpool_check.reference.dtypes import is_float, lowest
-from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
 from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Activation, Function, Pooling
@@ -41,6 +41,9 @@ _OF_VALUES = frozenset(
     }
 )
 """The mistakes in the values. All others of whole results are in the windows, or in the numbering."""
+
+_MOST_PADDED = 2**24
+"""X is padded to so many cells at most, to see whether the padding has taken part."""
 
 _Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
 
@@ -225,6 +228,9 @@ def _constants(oracle: Oracle, Y: np.ndarray) -> list[np.generic]:
     """Possible values of the padding: 0, or a value that X does not hold."""
     if not oracle.reaches_padding.any() or oracle.pooling.activation is not None:
         return []
+    sizes = (axis.size + sum(_pads(axis)) for axis in oracle.pooling.geometry)
+    if math.prod((*oracle.core.shape[:2], *sizes)) > _MOST_PADDED:
+        return []
     wrong = ~oracle.acceptable(Y)
     if not (Y[wrong] > oracle.pooled.Y[wrong]).all() or (Y[wrong] == lowest(Y.dtype)).any():
         # The padding must have exceeded some maximum; the lowest finite value is more likely the start of a scan.
@@ -234,10 +240,15 @@ def _constants(oracle: Oracle, Y: np.ndarray) -> list[np.generic]:
     return [Y.dtype.type(0), *(foreign if len(foreign) == 1 and wrong.sum() > 1 else [])]
 
 
+def _pads(axis: Axis) -> tuple[int, int]:
+    """How many cells before and behind X the windows of an axis reach."""
+    return max(0, axis.begin), max(0, axis.reach - axis.size)
+
+
 def _padded(oracle: Oracle, value: np.generic) -> Oracle:
     """The oracle for X padded with cells of a value."""
     pooling = oracle.pooling
-    pads = [(max(0, axis.begin), max(0, axis.reach - axis.size)) for axis in pooling.geometry]
+    pads = list(map(_pads, pooling.geometry))
     padded = np.pad(oracle.core, [(0, 0), (0, 0), *pads], constant_values=value)
     geometry = tuple(
         replace(axis, size=axis.size + begin + end, begin=axis.begin - begin, end=axis.end - end)
@@ -312,7 +323,9 @@ def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering)
     begins = [max(0, axis.begin) for axis in geometry]
     extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
     plane, padded = math.prod(shape[2:]), math.prod(extents)
-    for shifts, size in itertools.product((begins, none), (padded, plane, 0) if padded != plane else ()):
+    # Larger numbers than int64 has are nobody's indices.
+    differs = padded != plane and math.prod(shape[:2]) * padded < 2**63
+    for shifts, size in itertools.product((begins, none), (padded, plane, 0) if differs else ()):
         in_padded = partial(number, right, [extents[axis] for axis in right], shifts, size)
         yield DivergenceKind.INDICES_IN_PADDED_TENSOR, in_padded
     for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):

@@ -281,6 +281,7 @@ def _in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) ->
     outputs: tuple[np.ndarray, ...] = np.indices(cells.shape, sparse=True)
     inside = (batch == outputs[0]) & (channel == outputs[1])
     for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):
-        distance = position - (i * axis.stride - axis.begin)
-        inside &= (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
+        first, count = axis.taps()
+        distance = position - first[i]
+        inside &= (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < count[i])
     return inside

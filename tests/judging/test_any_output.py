@@ -1,5 +1,6 @@
 """Whatever the outputs, the judge has one kind for every wrong cell, and none for a right one."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -31,13 +32,42 @@ FLAT = [
     for rank in range(3)
 ]
 
+NUMBERS = [1, 2, 3, 2**20, 2**31, 2**33, 2**62, 2**63 - 1]
+"""Of a kernel, a stride, a dilation or a padding: small, and at the limits of what programs count with."""
+
+
+@st.composite
+def with_large_attributes(draw):
+    """A small case of ONNX, some of whose attributes are large, and whose outputs are small."""
+    axes, document = draw(st.integers(1, 2)), SPECIFICATIONS["onnx-22"]
+
+    def numbers(count, *more):
+        return draw(st.lists(st.sampled_from([*more, *NUMBERS]), min_size=count, max_size=count))
+
+    attributes = {"kernel_shape": numbers(axes), "strides": numbers(axes), "dilations": numbers(axes)}
+    attributes |= draw(st.sampled_from([{"ceil_mode": 1}, {"storage_order": 1}, {}]))
+    if padding := draw(st.sampled_from(["SAME_UPPER", "SAME_LOWER", ""])):
+        attributes["auto_pad"] = padding
+    elif draw(st.booleans()):
+        kernels = zip(attributes["kernel_shape"], attributes["dilations"], strict=True)
+        attributes["pads"] = [kernel // 2 * dilation for kernel, dilation in kernels] * 2
+    else:
+        attributes["pads"] = numbers(2 * axes, 0)
+    X = np.arange(2 * 4**axes, dtype=np.float32).reshape(1, 2, *[4] * axes)
+    X.flat[:: draw(st.integers(2, 9))] = draw(st.sampled_from([0, np.nan, -np.inf]))
+    return Case("large", document.name, Recipe.of(X), attributes, ("Y", "Indices"), document.policies)
+
+
+LARGE = with_large_attributes().filter(
+    lambda case: not isinstance(case.resolved, Pooling) or math.prod(case.resolved.output_sizes) < 300
+)
+
 
 @st.composite
 def executed_cases(draw):
     """The oracle of a case, and outputs of the right dtypes: some of the cells, or all, are others."""
-    case = draw(
-        st.sampled_from(SMALL).filter(lambda case: isinstance(case.resolved, Pooling) and case.context.is_alone)
-    )
+    cases = st.one_of(st.sampled_from(SMALL), LARGE)
+    case = draw(cases.filter(lambda case: isinstance(case.resolved, Pooling) and case.context.is_alone))
     oracle = case.oracle()
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = [case.X.tensor().reshape(-1), np.array([0, lowest(case.X.dtype)], case.X.dtype)]
@@ -91,7 +121,7 @@ def array(data, *shapes):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(FLAT) | st.sampled_from(SMALL), st.sampled_from(list(NUMBERINGS)), st.data())
+@given(st.sampled_from(FLAT) | st.sampled_from(SMALL) | LARGE, st.sampled_from(list(NUMBERINGS)), st.data())
 def test_no_answer_at_all_stops_the_judge(case, indices, data):
     target, oracle = profile(indices), case.oracle()
     shapes = {case.X.shape, *([oracle.shape] if isinstance(oracle, Oracle) else [])}
