@@ -93,6 +93,14 @@ def half_a_line():
     time.sleep(600)
 
 
+def answers_ahead():
+    """Writes the answers to fifty requests before it has read one."""
+    ready(decides="acceptance")
+    for number in range(50):
+        send(id=number + 1, type="accepted")
+    time.sleep(600)
+
+
 def sends_twice():
     """Sends every message twice."""
     ready()

@@ -89,7 +89,12 @@ class Structure:
 
         for error in self._validator.iter_errors(data):
             path, kind = error.instance_path, error.kind
-            value, schema = reduce(getitem, path, data), reduce(getitem, error.schema_path[:-1], self._schema)
+            schema = reduce(getitem, error.schema_path[:-1], self._schema)
+            try:
+                value = reduce(getitem, path, data)
+            except LookupError:
+                # The path lacks the names that are empty; ``instance`` in turn has nothing in the place of NaN.
+                value = error.instance
             match kind:
                 case ValidationErrorKind.AdditionalProperties():
                     known = schema.get("properties", {})
@@ -137,6 +142,10 @@ def _message(error: "ValidationError", value: Any, schema: Mapping[str, Any]) ->
             expected = schema.get("description", f"text like {pattern}")
         case ValidationErrorKind.MinItems(limit=limit):
             return f"expected at least {limit} {'entry' if limit == 1 else 'entries'}, found {len(value)}"
+        case ValidationErrorKind.OneOfNotValid() | ValidationErrorKind.OneOfMultipleValid():
+            choices = [" and ".join(each["required"]) for each in schema["oneOf"]]
+            found = [key for key in value if any(key in each["required"] for each in schema["oneOf"])]
+            return f"expected one of {' | '.join(choices)}, found {' and '.join(found) or 'none of them'}"
         case ValidationErrorKind.MaxItems(limit=limit):
             return f"expected at most {limit} entries, found {len(value)}"
         case ValidationErrorKind.Minimum(limit=limit):

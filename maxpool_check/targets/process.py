@@ -13,7 +13,7 @@ from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.targets.launching import launch, shown
-from maxpool_check.targets.protocol import MOST_BYTES, about_line, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import MOST_BYTES, about_line, in_message, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
@@ -47,17 +47,19 @@ class Worker:
     """
 
     def __init__(
-        self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
-        heard: Callable[[str, bytes], None] | None = None, start_seconds: float = START_SECONDS,
+        self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, is_own: bool = True,
+        memory: int | None = None, heard: Callable[[str, bytes], None] | None = None, start_seconds: float = START_SECONDS,
     ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
-        ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
+        ``isolated``: it does not see the Python settings of the user. ``is_own``: it is a program of the tool, whose messages
+        need no check before they are read. ``memory`` limits what it may allocate, in bytes.
         ``heard`` gets each line that it reads (``in``) and writes (``out``). ``start_seconds`` limit how long it takes to become
         ready. Raises :class:`CannotStart`.
         """
         self._start_seconds = start_seconds
         self._program, self._heard = program[0], heard or (lambda *_: None)
+        self._is_own = is_own
         try:
             self._launched = launch(program, memory, isolated=isolated)
         except OSError as error:
@@ -157,6 +159,8 @@ class Worker:
             if not line:
                 return self.death()
             message = parsed(line)
+            if not self._is_own and (mistake := in_message(message, number)):
+                raise ValueError(mistake)
             for tensor in message["outputs"].values() if takes_bytes and message.get("type") == "result" else ():
                 if isinstance(tensor["data"], int):
                     tensor["data"] = self._next_bytes(tensor["data"], seconds)

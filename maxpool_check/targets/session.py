@@ -1,5 +1,6 @@
 """A target: what it accepts, how its workers are started, and its session during a run."""
 
+import secrets
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -26,7 +27,8 @@ class TargetSession:
         """What is made of each model before it is executed; None: nothing."""
         self._worker: Worker | None = None
         self._profile: TargetProfile | None = None
-        self._submitted = 0
+        # A program of the user gets ids that it cannot know before it has read them.
+        self._submitted = 0 if target.is_own else secrets.randbelow(10**6)
         self._waiting: deque[tuple[int, Request, bytes]] = deque()
         self._written: deque[tuple[int, Request, bytes]] = deque()
         self._written_at: dict[int, float] = {}

@@ -174,8 +174,9 @@ class Target:
             heard = partial(transcript.add, str(name), next(transcript.processes))
         try:
             return Worker(
-                program, options, isolated=isolated, memory=self._memory, heard=heard, start_seconds=self._start_seconds
-            )
+                program, options, isolated=isolated, is_own=self.is_own, memory=self._memory, heard=heard,
+                start_seconds=self._start_seconds,
+            )  # fmt: skip
         except CannotStart as error:
             raise self.cannot_start(error) from error
 
@@ -195,7 +196,9 @@ class Target:
         elif self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
             hint = f"\n{IF_DAMAGED}, remove {folders}; it is made again."
-        return CannotStart(f"{self.name} cannot be started: {error}{hint}")
+        # First what helps: of many lines, not all are shown.
+        why, end, details = str(error).partition("\n")
+        return CannotStart(f"{self.name} cannot be started: {why}{hint}{end}{details}")
 
     def profile_of(self, worker: Worker) -> TargetProfile:
         """The profile of the target, as a worker describes it. Raises :class:`CannotStart`."""
