@@ -116,7 +116,7 @@ def check(names: "tuple[TargetName, ...]", as_json: bool) -> int:
             options.echo("'maxpool-check docs kernel' describes the protocol")
         elif not as_json:
             options.echo("\n".join(_lines(target)))
-            if steps:
+            if steps and target.get("executes"):
                 options.echo(f"\nOK  {plural(sum(step.state == 'ok' for step in steps), 'step')}")
                 options.echo(f'Next: maxpool-check run corpus:edge -t "{name}"')
     if as_json:
@@ -234,8 +234,7 @@ def _described(name: "TargetName", *, check: bool = False) -> dict[str, Any]:
     from maxpool_check.results.record import Verdict
     from maxpool_check.results.variants import Y_ONLY
     from maxpool_check.running.case_run import run_case
-    from maxpool_check.running.protocol_check import plain_case
-    from maxpool_check.specifications import DEFAULT, SPECIFICATIONS
+    from maxpool_check.running.protocol_check import accepted_case
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.session import TargetSession
     from maxpool_check.targets.target import Target
@@ -247,12 +246,7 @@ def _described(name: "TargetName", *, check: bool = False) -> dict[str, Any]:
             about["software"] = profile.description.software(numpy=True)
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
-                # What a target takes may be the language of a runtime, and no document.
-                spec = next(iter(profile.description.specs or ()), profile.description.speaks)
-                document = SPECIFICATIONS[spec if spec in SPECIFICATIONS else DEFAULT]
-                dtype = "float32" if "float32" in document.dtypes else document.dtypes[0]
-                case = plain_case(document, dtype, 2 if 2 in document.ranks else document.ranks[0])
-                judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
+                judgement = run_case(session, accepted_case(profile), (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
     except CannotStart as error:

@@ -20,7 +20,7 @@ from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome,
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import judged_case
-from maxpool_check.specifications import specification
+from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
 from maxpool_check.specifications.roles import Role, attributes_for
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import requests
@@ -289,6 +289,21 @@ def _ended(worker: Worker) -> str:
     if isinstance(death, Crashed):
         return f"it {death.how}{': ' if death.stderr else ''}{death.stderr}"
     return death.why
+
+
+def accepted_case(profile: TargetProfile) -> Case:
+    """A plain case that a target accepts, if it can be two axes of float32; of its own document if it accepts none."""
+    # What a target takes may be the language of a runtime, and no document.
+    names = profile.description.specs or (profile.description.speaks,)
+    documents = [SPECIFICATIONS[name if name in SPECIFICATIONS else DEFAULT] for name in names]
+    choices = [
+        (document, dtype, axes)
+        for document in documents
+        for dtype in sorted(document.dtypes, key=lambda dtype: dtype != "float32")
+        for axes in sorted(document.ranks, key=lambda axes: axes != 2)
+    ]
+    fitting = (each for each in choices if profile.exclude(each[1], each[2]) is None)
+    return plain_case(*next(fitting, choices[0]))
 
 
 def plain_case(document: Specification, dtype: str, axes: int) -> Case:

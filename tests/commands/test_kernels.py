@@ -135,6 +135,20 @@ def test_a_target_that_does_not_pass_its_check(cli, target, code, text):
     assert (done.code, text in done.out + done.err) == (code, True)
 
 
+def test_a_check_tries_what_the_program_has_and_says_ok_only_of_a_case_that_was_executed(cli, tmp_path):
+    example = cli("targets", "example", "python").out
+    for fields, code in (
+        ('"dtypes": ["int8"], "spatial": [3]', 0),
+        ('"dtypes": ["uint8"], "spatial": [1], "specs": ["onnx-1", "onnx-22"]', 0),
+        ('"dtypes": ["uint8"], "spatial": [1], "specs": ["onnx-1"]', 3),
+        ('"dtypes": ["bfloat16"], "specs": ["xmos-maxpool2d"]', 3),
+    ):
+        path = tmp_path / "program.py"
+        path.write_text(example.replace('"dtypes": DTYPES', fields))
+        done = cli("targets", "check", f"command:{sys.executable} {path}")
+        assert (done.code, "\nOK " in done.out) == (code, code == 0), done.out
+
+
 READ = """\
 import json, sys
 def send(message):
