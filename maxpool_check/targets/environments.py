@@ -37,6 +37,14 @@ _FINDING_UV = threading.Lock()
 PLATFORM = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}-{platform.machine()}"
 """The Python and the machine that the environments of this process are for."""
 
+_SILENT_SECONDS = 10
+"""How long uv may take before it is said what is waited for."""
+
+_WAITING = (
+    "waiting for uv, and perhaps for a package index that does not answer: uv {}\n"
+    "UV_HTTP_TIMEOUT (in seconds, 30 if unset) and UV_HTTP_RETRIES (3) limit how long an answer may take\n"
+)
+
 _MAKING = threading.BoundedSemaphore(4)
 """Held while an environment is made: so many are made at the same time."""
 
@@ -288,12 +296,12 @@ def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPro
     # A project, in which the cache may be, must not configure the environment: uv looks for its files in all folders above.
     folder = cache()
     folder.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [program, "--quiet", "--no-progress", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=folder.anchor,
-        env=environment,
-        check=False,
-    )
+    command = [program, "--quiet", "--no-progress", *arguments]
+    waiting = threading.Timer(_SILENT_SECONDS, lambda: sys.stderr.write(_WAITING.format(shlex.join(arguments))))
+    waiting.start()
+    try:
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, cwd=folder.anchor, env=environment, check=False
+        )
+    finally:
+        waiting.cancel()

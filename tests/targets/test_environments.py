@@ -1,8 +1,10 @@
 """Isolated environments and the releases to make them of: by uv, from a package index, and by npm."""
 
+import contextlib
 import json
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -107,6 +109,18 @@ def test_the_next_installation_removes_what_a_killed_one_has_left(empty_cache, m
         assert interpreter("onnx", "2.0").exists()
     folders = {path.name for path in empty_cache.iterdir() if path.is_dir()}
     assert folders == {name_of("2.0"), f"{name_of('3.0')}.partial", complete.name}
+
+
+def test_what_is_waited_for_is_said(empty_cache, monkeypatch, capfd):
+    monkeypatch.setenv("UV_HTTP_TIMEOUT", "2")
+    monkeypatch.setattr(environments, "_SILENT_SECONDS", 0.5)
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{silent.getsockname()[1]}/simple")
+        with pytest.raises(CannotMake, match="cannot be reached"):
+            interpreter("thing", "1.0")
+    said = capfd.readouterr().err
+    assert "waiting for uv, and perhaps for a package index that does not answer: uv pip install " in said
+    assert "UV_HTTP_TIMEOUT" in said
 
 
 VERSIONS = ("1.9.0", "1.9.1", "1.10.0rc1", "1.10.0", "1.10.0.1")
