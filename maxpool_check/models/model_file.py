@@ -182,11 +182,13 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int]:
         file = (folder / location).resolve()
         offset = int(entries.get("offset", "0"))
         length = int(entries["length"]) if "length" in entries else None
+        is_there = file.exists()
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadModel(f"{data} cannot be found: {error}") from error
+        what = error.strerror if isinstance(error, OSError) else error
+        raise BadModel(f"{data} cannot be found: {what}") from error
     if not location or Path(location).is_absolute() or not file.is_relative_to(folder):
         raise BadModel(f"{data} is outside the model's folder: '{location}'; nothing there is read")
-    if not file.exists():
+    if not is_there:
         raise MissingValues(f"there is no file {file.name}")
     if not file.is_file():
         raise BadModel(f"{data} is no regular file: '{location}'")
@@ -280,6 +282,9 @@ def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
     """
     for tensor in tensors(proto.graph):
         size, has_data = size_of(tensor), tensor.raw_data and tensor.data_type in _BITS
+        if tensor.data_type not in TensorProto.DataType.values() or tensor.data_type == TensorProto.UNDEFINED:
+            why = f"of the element type {tensor.data_type}, which onnx {onnx.__version__} does not know"
+            raise BadModel(f"the tensor '{tensor.name}' is {why}")
         if any(axis < 0 for axis in tensor.dims):
             raise BadModel(f"the tensor '{tensor.name}' has negative sizes, {list(tensor.dims)}")
         if has_data and len(tensor.raw_data) != size:

@@ -92,7 +92,10 @@ def _remove(folders: Iterable[Path]) -> list[Path]:
     for folder in folders:
         lock = folder.with_name(f"{folder.name.removesuffix(_PARTIAL)}.lock")
         with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
-            shutil.rmtree(folder)
+            if folder.is_symlink():
+                folder.unlink()
+            else:
+                shutil.rmtree(folder)
             lock.unlink(missing_ok=True)
             removed.append(folder)
     return removed

@@ -216,10 +216,13 @@ def test_the_cache_is_listed_and_cleared(cli, tmp_path):
     for name in ("onnxruntime-1.0-cpython3.11-x86_64", "onnx-1.1-cpython3.11-x86_64"):
         (folder / name / "bin").mkdir(parents=True)
         (folder / f"{name}.lock").touch()
+    (tmp_path / "elsewhere/kept").mkdir(parents=True)
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
     cache = {"MAXPOOL_CHECK_CACHE": str(folder.parent)}
     listed = cli("targets", "cache", **cache).out
     assert str(folder) in listed
     assert "onnx-1.1-cpython3.11-x86_64" in listed
     assert "removed onnx-1.1-cpython3.11-x86_64" in cli("targets", "cache", "--clear", **cache).out
     assert list(folder.iterdir()) == []
+    assert (tmp_path / "elsewhere/kept").is_dir()
     assert "no environments" in cli("targets", "cache", **cache).out

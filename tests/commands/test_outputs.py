@@ -169,6 +169,14 @@ def test_a_mistake_of_the_file_is_an_error_with_its_line(cli, small, outputs, re
         assert (done.code, words in done.out + done.err) == (3, True), done.err
 
 
+def test_for_the_first_of_many_unknown_ids_the_nearest_is_searched(cli, small, outputs, monkeypatch):
+    searched = []
+    monkeypatch.setattr("maxpool_check.running.outputs.nearest", lambda name, names: searched.append(name) or "")
+    lines = [{**ORDINARY, "case": f"small:ordinari{number}"} for number in range(1000)]
+    cli("run", small, "-t", outputs(*lines)).check(2, "no case 'small:ordinari0'", "1000 problems")
+    assert len(searched) == 100
+
+
 @pytest.mark.parametrize("before", ["", "{ boot }\n{1}\nU-Boot 2026.10\n"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
 def test_a_file_may_be_as_windows_and_a_serial_line_write_it(cli, small, outputs, before, encoding):

@@ -119,6 +119,12 @@ def test_nothing_outside_of_the_folder_is_read(way, tmp_path):
         read_model(external.external_outside(tmp_path, way))
 
 
+def test_a_location_that_no_system_can_have_is_a_mistake_of_the_model(cli, tmp_path):
+    path = external.external(tmp_path, location="a" * 5000)
+    done = cli("model", path).check(2, f"{path}: the external data of 'W' cannot be found: File name too long")
+    assert len(done.err) < 1000
+
+
 WITHOUT_OPSET = zoo.plain()
 WITHOUT_OPSET.ClearField("opset_import")
 # 2 ** 29 of them.
