@@ -136,11 +136,11 @@ def _shipped_cases(path, root, most_cells):
 def cases_read_once():
     """Of ``cases/``, which no test changes, each process reads a file once."""
 
-    def cases_of(document, path, root, most_cells):
+    def cases_of(document, path, root, most_cells, name=None):
         if CASES not in path.absolute().parents:
-            return _CASES_OF(document, path, root, most_cells)
+            return _CASES_OF(document, path, root, most_cells, name)
         found = _shipped_cases(path.absolute(), root.absolute(), most_cells)
-        return [replace(case, origin=replace(case.origin, path=str(path))) for case in found]
+        return [case.described(origin=replace(case.origin, path=name or str(path))) for case in found]
 
     with mock.patch.object(case_file, "cases_of", cases_of):
         yield

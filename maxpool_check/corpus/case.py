@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -95,6 +95,12 @@ class Case:
     def __getstate__(self) -> dict[str, Any]:
         """The fields: what was computed of them is computed again where it is needed."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def described(self, **fields: Any) -> "Case":
+        """The case with other fields that have no part in its result; what was resolved of it is not resolved again."""
+        other = replace(self, **fields)
+        vars(other)["resolved"] = self.resolved
+        return other
 
     @property
     def name(self) -> str:

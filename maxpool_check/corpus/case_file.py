@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +41,13 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Cas
     return [*cases_of(read_to_first_case(path), path, root, most_cells)]
 
 
-def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS) -> Iterator[Case]:
-    """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError` behind the last one."""
+def cases_of(
+    document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS, name: str | None = None
+) -> Iterator[Case]:
+    """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError` behind the last one.
+
+    ``name`` is the path of their origin, by default that of the document.
+    """
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     # The cases can still be read if the only mistakes are unknown keys.
     if any(key is None for _, key, _ in mistakes):
@@ -56,7 +60,7 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
         specified = specification(document.data.get("spec", DEFAULT))
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
-    reader = _Reader(document, path, root, most_cells, specified)
+    reader = _Reader(document, path, root, most_cells, specified, name or document.path)
     for number in document.cases():
         yield from reader.read_entry(number)
     if problems := [*problems, *reader.problems]:
@@ -72,8 +76,11 @@ def prefix_of(file: Path, root: Path) -> str:
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification) -> None:
+    def __init__(
+        self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification, name: str
+    ) -> None:
         self.problems: list[Problem] = []
+        self._name = name
         self._document = document
         self._folder, self._root, self._most_cells = path.parent, root, most_cells
         self._prefix = prefix_of(path, root)
@@ -154,7 +161,7 @@ class _Reader:
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])), policies=policies,
             title=fields.get("title", fields["id"]), covers=names_in(usable.get("covers", ())),
             tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),
-            origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}), context=context,
+            origin=Origin(self._name, mark.line, mark.column), provenance=fields.get("provenance", {}), context=context,
         )  # fmt: skip
         with self._mistakes(number):
             try:
@@ -162,7 +169,7 @@ class _Reader:
             except BadValue as error:
                 raise at_node(error, case, usable.get("graph")) from error
             if not context.is_alone and "expect" in usable:
-                case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
+                case = case.described(expect=self._expectation(number, usable.get("expect"), document, dtype))
         return case if len(self.problems) == before else None
 
     def _check_id(self, number: int, name: str | None) -> None:

@@ -1,7 +1,6 @@
 """Which clauses a case is about: those that its file names, which must exist, or those that follow from its bins."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.features import Bins, bins
@@ -39,7 +38,7 @@ def names_in(covers: Sequence[str]) -> tuple[str, ...]:
 
 def with_clauses(case: Case) -> Case:
     """The case, about what follows from its bins if it names no clause."""
-    return case if case.covers else replace(case, covers=clauses_by_rule(case))
+    return case if case.covers else case.described(covers=clauses_by_rule(case))
 
 
 def check_covers(covers: Sequence[str], document: str) -> None:

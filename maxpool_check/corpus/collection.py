@@ -6,7 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -281,8 +281,7 @@ def _read(
         yield from suite.cases
         return
     try:
-        for case in case_file.cases_of(document.read_to_first_case(file), file, root, most_cells):
-            yield case if name == str(file) else replace(case, origin=replace(case.origin, path=name))
+        yield from case_file.cases_of(document.read_to_first_case(file), file, root, most_cells, name)
     except CorpusError as error:
         problems += error.problems
 

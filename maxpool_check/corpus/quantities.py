@@ -219,7 +219,7 @@ OF_CASES: Mapping[str, Callable[[Features], Any]] = {
     "given-stride": lambda of: of.integers(Role.STRIDE),
     "given-dilation": lambda of: of.integers(Role.DILATION),
     "given-pad": lambda of: [
-        *of.integers(Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END),
+        *of.integers(Role.PADS, Role.BEGIN, Role.END),
         *(-start for start in of.integers(Role.START)),
     ],
     "given-activation": lambda of: of.given(Role.ACTIVATION),

@@ -78,13 +78,7 @@ def write_suite(
     return {path: len(group) for path, group in groups.items()}
 
 
-def write_with_inputs(
-    cases: Sequence[tuple[Case, Mapping[str, Any]]],
-    path: Path,
-    about: str,
-    written_by: str,
-    most_cells: int = MOST_CELLS,
-) -> None:
+def write_with_inputs(cases: Sequence[tuple[Case, Mapping[str, Any]]], path: Path, about: str, written_by: str) -> None:
     """Write cases of one document to a file, each with the ``input`` that makes its X; they expect nothing.
 
     Their ids in the file are the names of the cases. ``written_by`` becomes the first line. Raises :class:`ForeignFile` for a
@@ -93,7 +87,7 @@ def write_with_inputs(
     first_line = _first_line([path], written_by)
     entries = [_fields(case, case.provenance, fields, _unusual_outputs(case), {}) for case, fields in cases]
     data = {"spec": cases[0][0].spec, "about": about, "cases": entries}
-    _write(path, first_line, data, [case for case, _ in cases], path.parent, most_cells)
+    _write(path, first_line, data, [case for case, _ in cases], path.parent, MOST_CELLS)
 
 
 def _first_line(paths: Iterable[Path], written_by: str) -> str:

@@ -219,8 +219,8 @@ def _erratum(document: Specification, erratum: Erratum) -> str:
     claimed = {name for each in said if each.erratum == erratum.number for name in each.clauses}
     names = [each.id for each in clauses_of(document.name) if each.erratum == erratum.number or each.id in claimed]
     where = f"{erratum.where} ({', '.join(names)})" if names else erratum.where
-    mend = f" Proposed: {erratum.mend}" if erratum.mend else ""
-    return f"{erratum.number}, {where}: {erratum.printed} Correct: {erratum.correct}{mend}"
+    proposal = f" Proposed: {erratum.proposal}" if erratum.proposal else ""
+    return f"{erratum.number}, {where}: {erratum.printed} Correct: {erratum.correct}{proposal}"
 
 
 def side_by_side(cases: Collection[Case]) -> Iterator[Block]:

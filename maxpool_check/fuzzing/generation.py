@@ -143,7 +143,7 @@ def _sizes_and_attributes(
 ) -> tuple[list[int], dict[str, Any]]:
     """The spatial sizes of X, and all attributes."""
     auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
-    pads = (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN)
+    pads = (Role.PADS, Role.BEGIN)
     has_default = any(each.role in pads and each.default is not None for each in document.attributes.values())
     is_explicit = auto_pad is AutoPad.EXPLICIT
     # Pads that are ignored leave the windows on X alone.

@@ -213,7 +213,7 @@ class _ModelBuilder:
 
 
 def _open_value(name: str, dtype: str, rank: int, sizes: str = "") -> ValueInfoProto:
-    """A tensor whose sizes have names."""
+    """A tensor whose sizes have names, which begin with ``sizes``, by default its own name."""
     return _value(name, dtype, tuple(f"{sizes or name}_{axis}" for axis in range(rank)))
 
 

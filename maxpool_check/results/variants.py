@@ -16,7 +16,6 @@ class Variation:
     ``sentence`` completes "Y differs ..."; ``subject`` names its kinds of divergence, ``y-depends-on-SUBJECT`` and
     ``indices-depend-on-SUBJECT``; without a subject a difference is ``unstable``. ``is_setting``: the target's program
     must list it in its description; if it does not, a ``required`` variation is not executed, and another has no effect.
-    ``y_alone``: what is varied has no Indices.
     """
 
     name: str
@@ -24,7 +23,6 @@ class Variation:
     subject: str | None = None
     is_setting: bool = False
     required: bool = True
-    y_alone: bool = False
 
 
 TWICE = Variation("twice", "when the same session runs again", is_setting=True, required=False)
@@ -42,10 +40,7 @@ DEFAULT_THREADS = Variation(
 BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed alone", subject="batch")
 CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
 NHWC_MAXPOOL = Variation(
-    "nhwc-maxpool",
-    "when com.microsoft.NhwcMaxPool computes it with the channels last",
-    subject="operator",
-    y_alone=True,
+    "nhwc-maxpool", "when com.microsoft.NhwcMaxPool computes it with the channels last", subject="operator"
 )
 """ONNX Runtime's own operator for int8 and uint8, which its optimizer puts in the place of a MaxPool between Transposes."""
 

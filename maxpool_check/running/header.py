@@ -121,7 +121,7 @@ def processor() -> tuple[str, tuple[str, ...]]:
     return f"{name} ({platform.machine()})", tuple(features)
 
 
-def machine(environment: Mapping[str, str] = os.environ) -> ToolMachine:
+def machine() -> ToolMachine:
     """The machine of this process, besides its processor and system."""
     return ToolMachine(
         features=processor()[1],
@@ -129,7 +129,7 @@ def machine(environment: Mapping[str, str] = os.environ) -> ToolMachine:
         libc=" ".join(filter(None, platform.libc_ver())),
         environment={
             name: os.fsencode(value).decode(errors="backslashreplace")
-            for name, value in sorted(environment.items())
+            for name, value in sorted(os.environ.items())
             if _VARIABLES.fullmatch(name) and not _SECRET.search(name)
         },
     )

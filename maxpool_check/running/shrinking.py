@@ -38,7 +38,7 @@ _PLAINEST_AS_1 = (
 )
 """The roles of attributes, and the fields of nodes, whose plainest number is 1; that of the others is 0."""
 
-_PADS = (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END)
+_PADS = (Role.PADS, Role.BEGIN, Role.END)
 
 _SIDES = ("before", "after")
 
@@ -205,10 +205,7 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
     """Without a spatial axis of X, of the attributes, and of the nodes as far as they name it."""
     axes, rank, context = _spatial(case), case.X.ndim, case.context
     for number, axis in enumerate(axes):
-        attributes = {
-            name: _without_axis(value, number, len(axes), by_axis=_role(case, name) is Role.PADS_BY_AXIS)
-            for name, value in case.attributes.items()
-        }
+        attributes = {name: _without_axis(value, number, len(axes)) for name, value in case.attributes.items()}
         smaller = _with(
             case,
             before=tuple(_node_without_axis(node, axis, rank) for node in context.before),
@@ -231,11 +228,11 @@ def _node_without_axis(node: Node, axis: int, rank: int) -> Node:
     return replace(node, fields=fields)
 
 
-def _without_axis(value: Any, axis: int, rank: int, *, by_axis: bool = False) -> Any:
-    """A list without the entries of an axis, if it has one or two of each; ``by_axis``: the two are adjacent."""
+def _without_axis(value: Any, axis: int, rank: int) -> Any:
+    """A list without the entries of an axis, if it has one or two of each."""
     if not isinstance(value, list) or len(value) not in (rank, 2 * rank):
         return value
-    return [entry for place, entry in enumerate(value) if (place // 2 if by_axis else place % rank) != axis]
+    return [entry for place, entry in enumerate(value) if place % rank != axis]
 
 
 def _fewer_cells(case: Case) -> Iterator[Case]:

@@ -38,8 +38,6 @@ class Role(str, Enum):
     DILATION = "dilations"
     PADS = "pads"
     """All pads at the beginning, then all at the end, as in ONNX."""
-    PADS_BY_AXIS = "pads by axis"
-    """The pads at the beginning and the end of the first axis, then those of the next: top, bottom, left, right."""
     BEGIN = "padding at the beginning"
     END = "padding at the end"
     ROUNDING = "rounding"
@@ -87,7 +85,7 @@ class Attribute:
 
     def length(self, rank: int) -> int:
         """The number of entries of a list of integers for so many spatial axes."""
-        return 2 * rank if self.role in (Role.PADS, Role.PADS_BY_AXIS) else rank
+        return 2 * rank if self.role is Role.PADS else rank
 
     def typed(self, value: Any) -> Any:
         """A value as a plain one of Python, a list as a tuple. Raises ``TypeError`` if it is of another type."""
@@ -170,7 +168,6 @@ def attributes_of_roles(document: "Specification", roles: Roles) -> dict[str, An
         begin, end = list(roles[Role.BEGIN]), list(roles[Role.END])
         complete[Role.START] = [-pad for pad in begin]
         complete[Role.PADS] = begin + end
-        complete[Role.PADS_BY_AXIS] = [pad for pair in zip(begin, end, strict=True) for pad in pair]
     _check_expressible(document, complete)
     attributes: dict[str, Any] = {}
     for name, attribute in document.attributes.items():
@@ -243,7 +240,7 @@ def is_list_of_numbers(document: "Specification", name: str, value: Any) -> bool
 def _check_expressible(document: "Specification", roles: Roles) -> None:
     has = set(document.roles)
     starts = Role.START in has and max(roles.get(Role.BEGIN, [0])) <= 0
-    if starts or has & {Role.PADS, Role.PADS_BY_AXIS}:
+    if starts or Role.PADS in has:
         # With starts, the number of windows decides where the last one ends.
         has |= {Role.BEGIN, Role.END}
     for role, implied in _WITHOUT_ATTRIBUTE.items():

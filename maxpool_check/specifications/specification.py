@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LOWEST = {
     **dict.fromkeys((Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT), 1),
-    **dict.fromkeys((Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END, Role.START), 0),
+    **dict.fromkeys((Role.PADS, Role.BEGIN, Role.END, Role.START), 0),
 }
 """The smallest number that an attribute may have."""
 

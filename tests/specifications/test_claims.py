@@ -53,7 +53,7 @@ def test_the_edition_of_2026_10_is_refuted_four_times_and_each_erratum_has_a_cla
     }
     file = file_of("sonnx@2026-10")
     claimed = {claim.erratum for claim in file.claims} | {clause.erratum for clause in file.clauses}
-    assert all(erratum.mend and erratum.number in claimed for erratum in file.errata)
+    assert all(erratum.proposal and erratum.number in claimed for erratum in file.errata)
 
 
 def test_the_smallest_axis_that_refutes_a_claim_is_named():

@@ -103,8 +103,8 @@ def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Secti
         facts.append((name, ", ".join(filter(None, (edition.title, edition.date, digest)))))
     for each in documents.errata:
         confirmed = f" Confirmed by {each.reviewer}, {each.reviewed}." if each.reviewer else ""
-        mend = f" Proposed: {each.mend}" if each.mend else ""
-        text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{mend}{confirmed}"
+        proposal = f" Proposed: {each.proposal}" if each.proposal else ""
+        text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{proposal}{confirmed}"
         facts.append((f"erratum {each.number}", text))
     inner: list[Block] = [Facts(facts), *(_finding(trace, clause) for clause in clauses)]
     return Section(title, inner, f"documents-{slug(documents.name)}", documents.name)

@@ -56,14 +56,15 @@ class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A mistake of a document: what is printed, and what holds. ``cases`` recompute it.
 
-    ``mend`` is a proposal for the text. ``reviewer`` is the person who confirmed it, ``reviewed`` the day, YYYY-MM-DD; None until somebody has.
+    ``proposal`` is a text for its place. ``reviewer`` is the person who confirmed it, ``reviewed`` the day, YYYY-MM-DD; None until
+    somebody has.
     """
 
     number: int
     where: str
     printed: str
     correct: str
-    mend: str = ""
+    proposal: str = ""
     cases: tuple[str, ...] = ()
     reviewer: str | None = None
     reviewed: str | None = None
