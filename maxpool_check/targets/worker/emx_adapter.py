@@ -23,7 +23,8 @@ class Runtime(Adapter):
     title = distribution = "emx-onnx-cgen"
     version = metadata.version("emx-onnx-cgen")
     dtypes, spatial = NUMPY_DTYPES, (1, 2, 3)
-    refusals = (CompilerError, RefusedSource)
+    # A stride of 0 is a divisor in the lowering.
+    refusals = (CompilerError, RefusedSource, ZeroDivisionError)
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
