@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.corpus.defect_versions import DefectVersions
     from maxpool_check.judging.defects import Defect
-    from maxpool_check.results.record import Execution, Record
+    from maxpool_check.results.record import Execution, ExitCode, Record
     from maxpool_check.targets.name import TargetName
 
 
@@ -130,7 +130,7 @@ def check(
     defects = with_cases(known, corpus.cases)
     shown = [options.read_record(each) for each in records]
     shown += [_run(corpus, target, [each for each in defects if each.id in ids], jobs) for target in targets]
-    are_expected = True
+    are_expected, is_executed = True, False
     for record in shown:
         for status in statuses(record, defects, completeness(record, [case.id for case in corpus.cases])):
             # Of others, the cases of those that were chosen show a part.
@@ -139,11 +139,26 @@ def check(
             for line in _remedies(corpus, status, targets):
                 options.echo(line)
             are_expected &= status.is_as_expected
+            is_executed |= any(each.executed for each in status.defects)
             if write:
                 versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
-    return 0 if are_expected else 1
+    return _exit_code(shown, is_expected=are_expected, is_executed=is_executed)
+
+
+def _exit_code(shown: "Iterable[Record]", *, is_expected: bool, is_executed: bool) -> "ExitCode":
+    """The exit code of a check of defects by records; what is not as expected needs no complete record."""
+    from maxpool_check.results.record import ExitCode
+
+    if not is_expected:
+        return ExitCode.UNEXPECTED
+    if any(record.exit_code == ExitCode.INCOMPLETE for record in shown):
+        raise options.Incomplete("a record is not complete: what it does not hold was not checked")
+    if not is_executed:
+        options.echo("NOTHING COMPARED  no case of these defects was compared")
+        return ExitCode.NOTHING_COMPARED
+    return ExitCode.AS_EXPECTED
 
 
 def _with_tests(versions: "DefectVersions", status: "TargetStatus", others: Sequence[str]) -> "DefectVersions":
@@ -280,6 +295,8 @@ def accept(
     from maxpool_check.judging.defects import Upstream
 
     stored = options.read_record(record)
+    if stored.mistakes:
+        options.refuse_incomplete(record, stored)
     files = [file] if file is not None else _files(next(iter(stored.executions), None))
     with case_files.mistakes():
         by_file = {each: read_defects(each) if each.exists() else [] for each in files}

@@ -123,14 +123,10 @@ def command(
         names = [str(each[0]) if options.is_given(name) else None for name, each in (("base", base), ("head", head))]
         cases = _selected((old, new), spec)
         compared = _compared(old, new, (names[0], names[1]), policy, intersection=intersection, cases=cases)
-        of_models = [each for each in (old, new) if _is_of_models(each)]
-        if errors := [error for each in of_models if each.footer is not None for error in each.footer.errors]:
-            # As 'model' decides: what blocks is enough, and nothing else is without a whole model.
-            compared = [each if each.exit_code else replace(each, errors=errors) for each in compared]
         # In one record, the base is a target of it.
         before = compared[0].old.name if paths[0] == paths[1] and compared else paths[0]
         # No file accepts nodes of models for a gate.
-        accepting = [] if of_models else [str(paths[1]), "--base", str(before)]
+        accepting = [] if _is_of_models(old) or _is_of_models(new) else [str(paths[1]), "--base", str(before)]
         return _show(ComparisonReport("gate", compared, record=accepting), shown, verbose)
     _refuse("is for two records", "intersection")
     if missing := [name for name, values in (("--base", base), ("--head", head)) if not values]:

@@ -421,13 +421,15 @@ def read_record(path: Path) -> "Record":
 
 
 def refuse_incomplete(path: Path, record: "Record") -> None:
-    """Refuse a record of which nothing can be accepted, since its run did not complete, or compared nothing.
+    """Refuse a record of which nothing can be accepted, since no run writes it, its run did not complete, or compared nothing.
 
     Raises ``click.UsageError``.
     """
     from maxpool_check.reporting.run_report import RunReport
     from maxpool_check.results.record import ExitCode
 
+    if record.mistakes:
+        raise click.UsageError(f"nothing of {path} can be accepted: no run writes such a record")
     if record.exit_code in (ExitCode.INCOMPLETE, ExitCode.NOTHING_COMPARED):
         reason = RunReport(record, record.exit_code).result[1]
         why = "its run is not complete" if record.exit_code == ExitCode.INCOMPLETE else "its run compared nothing"

@@ -46,8 +46,8 @@ def command(
 ) -> int:  # fmt: skip
     """Render records: as text, as reports, or with -o as a static site.
 
-    A site has every runtime, document, defect, kind, clause and case on a page of its own. Exits with 3 if a record
-    is incomplete, or has what no run writes.
+    A site has every runtime, document, defect, kind, clause and case on a page of its own. Exits with 3 if the run of a
+    record did not end, or a record has what no run writes.
 
     \b
     Examples:

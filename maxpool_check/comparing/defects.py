@@ -28,7 +28,7 @@ class DefectStatus:
 
     ``shown`` counts the executions with exactly its kinds, whatever versions they are expected of. ``expected``: something is
     expected of this version; ``problem`` says what differs from that, and is empty if nothing does. ``complete``: the record has
-    all its cases.
+    all its cases, ``executed``: it has some of them, or it shows the defect.
     """
 
     defect: Defect
@@ -36,6 +36,7 @@ class DefectStatus:
     expected: bool
     problem: str
     complete: bool = True
+    executed: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def _status(
         # What was reviewed on another processor says nothing of the version.
         can_tell = any(entry.must_show(target.architecture) for entry in defect.expected)
         is_decided = can_tell and all(map(is_complete, defect.expected))
-        found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided))
+        executed = bool(shown) or audit.get(defect.id, (KnownStatus.NOT_EXECUTED,))[0] is not KnownStatus.NOT_EXECUTED
+        found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided, executed))
     return TargetStatus(target, tuple(found), tuple(each for each in unknown if each.verdict in FAULTS))
 
 

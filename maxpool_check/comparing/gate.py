@@ -179,8 +179,8 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``policy`` decides which of the ``unassessed`` transitions block. ``errors`` say why it is incomplete;
-    ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets by id, ``headers``
+    ``policy`` decides which of the ``unassessed`` transitions block. ``failures`` say why it is incomplete, ``unfinished`` why it is
+    unless something blocks: what a run did not come to. ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets by id, ``headers``
     those of both records.
     """
 
@@ -189,7 +189,8 @@ class TargetComparison:
     headers: tuple[RunHeader, RunHeader]
     unassessed: Iterable[Transition]
     policy: GatePolicy = field(default_factory=GatePolicy)
-    errors: Sequence[str] = ()
+    failures: Sequence[str] = ()
+    unfinished: Sequence[str] = ()
     left_out: Sequence[str] = ()
     defects: Mapping[str, KnownEntry] = field(default_factory=dict)
 
@@ -235,6 +236,12 @@ class TargetComparison:
         """What the two targets are to each other: old and new, or those of a move."""
         return ("from", "to") if self.move else ("old", "new")
 
+    @cached_property
+    def errors(self) -> Sequence[str]:
+        """Why it is incomplete. What is unfinished cannot excuse what blocks."""
+        blocks = self.summary.compared and self.summary.decision is Decision.BLOCK
+        return self.failures or (() if blocks else self.unfinished)
+
     @property
     def decision(self) -> Decision | None:
         """The decision; None if the comparison is incomplete or empty."""
@@ -273,6 +280,15 @@ def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
     return max(comparisons, key=lambda each: (_SEVERITY.index(each.exit_code), decisions.index(each.summary.decision)))
 
 
+def _concerns(error: str, record: Record, name: str) -> bool:
+    """Whether an error of a run is about a target: not if it names another one, or one that did not start."""
+    others = [target.name for target in record.header.targets if target.name != name]
+    if any(f" in {other}:" in error for other in others):
+        return False
+    named = [each for each in (name, *others) if error.startswith(f"{each} ")]
+    return max(named, key=len) == name if named else " cannot be started" not in error.partition("\n")[0]
+
+
 def compare_targets(
     old: Record, new: Record, names: tuple[str, str], policy: GatePolicy | None = None, **others: Any
 ) -> TargetComparison:
@@ -281,14 +297,24 @@ def compare_targets(
     Raises :class:`Incomparable`.
     """
     transitions = Transitions(old, new, names, **others)
-    errors: list[str] = []
+    failures: list[str] = []
+    unfinished: list[str] = []
     entries: list[KnownEntry] = []
     for label, record, name, failed in zip(("old", "new"), (old, new), names, transitions.failed, strict=True):
         entries += record.footer.known if record.footer is not None else ()
         if record.footer is None:
-            errors.append(f"the {label} record is incomplete: its run did not end")
-        elif failed:
-            errors.append(f"some executions failed on {name}; the {label} record has the errors")
+            failures.append(f"the {label} record is incomplete: its run did not end")
+            continue
+        if record.mistakes:
+            failures.append(f"no run writes the {label} record: {record.mistakes[0]}")
+        if failed:
+            failures.append(f"some executions failed on {name}; the {label} record has the errors")
+        unfinished += (error for error in record.footer.errors if _concerns(error, record, name))
+        if record.footer.conclusion and record.footer.conclusion.exit_code is ExitCode.INCOMPLETE:
+            unfinished.append(record.footer.conclusion.reason)
+        cases = {each.case for each in record.executions if each.target == name}
+        if len(cases) < record.header.cases:
+            unfinished.append(f"the {label} record has {len(cases)} of {plural(record.header.cases, 'case')} on {name}")
     before, after = (
         next(target for target in record.header.targets if target.name == name)
         for record, name in zip((old, new), names, strict=True)
@@ -299,7 +325,8 @@ def compare_targets(
         headers=(old.header, new.header),
         unassessed=transitions,
         policy=policy or GatePolicy(),
-        errors=errors,
+        failures=failures,
+        unfinished=list(dict.fromkeys(unfinished)),
         left_out=transitions.left_out,
         defects={entry.id: entry for entry in entries},
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxpool_check.judging.verdicts import ACCEPTED
 from maxpool_check.results.outputs import unpacked
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
 
@@ -184,7 +185,7 @@ def change(old: Execution | None, new: Execution | None, held: _Held = (None, No
 def _alike(state: str, old: Execution, new: Execution, held: _Held) -> Change:
     if state == "died":
         return Change.SAME if old.verdict == new.verdict else Change.CHANGED
-    if state == "refused" or old.digests == new.digests:
+    if state == "refused" or (old.digests, old.inferred) == (new.digests, new.inferred):
         return Change.SAME if old.kinds == new.kinds else Change.CHANGED
     return _by_cells(old, new, held) if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
 
@@ -196,8 +197,8 @@ def _by_cells(old: Execution, new: Execution, held: _Held) -> Change:
         for output in old.digests.keys() | new.digests.keys() | old.wrong.keys() | new.wrong.keys()
         if output not in old.digests or old.digests[output] != new.digests.get(output)
     ]
-    # Of the outputs that were not compared, one at least is wrong as a whole.
-    became_wrong = _were_right([was for was, now in pairs if now is None])
+    # Of the outputs that were not compared, one at least is wrong as a whole: right cells of all of them have become wrong.
+    became_wrong = _have_right([was for was, now in pairs if now is None])
     became_right = _were_right([now for was, now in pairs if was is None])
     for was, now in pairs:
         if was is None or now is None:
@@ -215,6 +216,11 @@ def _by_cells(old: Execution, new: Execution, held: _Held) -> Change:
 def _were_right(outputs: Sequence[np.ndarray | None]) -> bool:
     """Whether there are any, and none has a wrong cell."""
     return bool(outputs) and all(cells is not None and not cells.any() for cells in outputs)
+
+
+def _have_right(outputs: Sequence[np.ndarray | None]) -> bool:
+    """Whether there are any, and each has a right cell."""
+    return bool(outputs) and all(cells is not None and not cells.all() for cells in outputs)
 
 
 def _wrong_cells(execution: Execution, output: str, held: Container[str] | None) -> np.ndarray | None:
@@ -239,7 +245,9 @@ def _state(execution: Execution | None) -> str | None:
         return "wrong"
     if execution.verdict == Verdict.INCONSISTENT:
         return "inconsistent"
-    return "right" if execution.digests else "refused"
+    # A target that decides shapes, or acceptance alone, computes no outputs.
+    is_accepted = execution.digests or execution.inferred or execution.message.startswith(ACCEPTED)
+    return "right" if is_accepted else "refused"
 
 
 def paired(old: Record, new: Record, names: tuple[str | None, str | None] = (None, None)) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from maxpool_check.specifications.specification import Refused
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
 """The verdicts on outputs that the document allows."""
 
-_ACCEPTED = "accepted"
+ACCEPTED = "accepted"
 """How the message on a graph begins that was accepted, and of whose outputs nothing was said."""
 
 _Expected = tuple[str, tuple[int, ...]]
@@ -204,9 +204,9 @@ def _counts(wrong: Sequence[WrongOutput]) -> dict[DivergenceKind, int]:
 def judge_accepted(oracle: Oracle | Refused) -> Judgement:
     """Judge a target that accepted a graph and says nothing of its outputs."""
     if not isinstance(oracle, Refused):
-        return Judgement(Verdict.CONFORMS, message=_ACCEPTED)
-    judgement = judge_excluded(oracle, _ACCEPTED)
-    return replace(judgement, message=f"{_ACCEPTED}; {judgement.message}") if oracle.is_open else judgement
+        return Judgement(Verdict.CONFORMS, message=ACCEPTED)
+    judgement = judge_excluded(oracle, ACCEPTED)
+    return replace(judgement, message=f"{ACCEPTED}; {judgement.message}") if oracle.is_open else judgement
 
 
 def judge_excluded(refused: Refused, result: str, shape: tuple[int, ...] | None = None) -> Judgement:

@@ -24,6 +24,10 @@ _AROUND = 2
 """The positions on each side of the window that are drawn of a longer axis."""
 
 _MOST_OF_TARGET = 4
+
+_MOST_PADDING = 100
+"""So many positions in the padding are drawn at each side."""
+
 """Cells with the value that the target returned are marked if there are no more than these."""
 
 
@@ -224,8 +228,9 @@ def _taps(cell: Cell, axis: int, data: Input) -> list[int]:
         step = inside[1] - inside[0]
     elif isinstance(dilations, list) and axis < len(dilations) and isinstance(dilations[axis], int):
         step = max(1, dilations[axis])
-    padding = [inside[0] - step * number for number in range(before, 0, -1)]
-    return [*padding, *inside, *(inside[-1] + step * number for number in range(1, behind + 1))]
+    # Of a window that is mostly padding, those next to X.
+    padding = [inside[0] - step * number for number in range(min(before, _MOST_PADDING), 0, -1)]
+    return [*padding, *inside, *(inside[-1] + step * number for number in range(1, min(behind, _MOST_PADDING) + 1))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,9 @@ from maxpool_check.files import RECORD_SUFFIXES, STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Entering, Input
 from maxpool_check.results.outputs import StoredOutput, unpacked
-from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
+from maxpool_check.results.record import FAULTS, SCHEMA, Execution, Line, Record, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
+from maxpool_check.results.variants import ALL_VARIANTS
 
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20
@@ -31,6 +32,7 @@ MAX_LINE = 256 * 2**20
 _MOST_IN_MEMORY = 10_000
 """So many executions are kept when a record is read, about 30 MB; those of a larger one are read again at each iteration."""
 _MOST_MISTAKES = 10
+_VARIANTS = frozenset(variant.name for variant in ALL_VARIANTS)
 _ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
@@ -250,8 +252,8 @@ def _mistakes(line: Line, number: int, summary: RunSummary, footer: RunFooter | 
     """What no run writes and reports do not rely on; ``summary`` is that of the executions so far."""
     if footer is not None:
         yield "a line behind the footer"
-    if isinstance(line, Execution) and not 0 <= line.size < 2**63:
-        yield "'size' is not that of a tensor"
+    if isinstance(line, Execution):
+        yield from _mistakes_of_execution(line)
     if isinstance(line, (Execution, StoredOutput)):
         return
     if isinstance(line, RunHeader) and number > 1:
@@ -269,6 +271,15 @@ def _mistakes(line: Line, number: int, summary: RunSummary, footer: RunFooter | 
             yield f"'exit_code' is not {' or '.join(map(str, sorted(codes)))}, which follows from the executions"
 
 
+def _mistakes_of_execution(line: Execution) -> Iterator[str]:
+    if not 0 <= line.size < 2**63:
+        yield "'size' is not that of a tensor"
+    if line.variant not in _VARIANTS:
+        yield f"there is no variant '{line.variant}'"
+    if line.verdict in FAULTS and not line.kinds:
+        yield f"'kinds' is empty, and the verdict is {line.verdict.value}"
+
+
 def _check_values(given: Input | Entering) -> None:
     if any(not 0 <= size < 2**63 for size in given.shape):
         raise ValueError("the shape of the input is not one of a tensor")
@@ -284,7 +295,9 @@ def _fits(cell: Cell, execution: Execution) -> bool:
     if given is None:
         return True
     at, shape = layout.sizes(cell.at), layout.sizes(given.pooled.shape)
-    if not len(at) == len(shape) == len(cell.window) + 2:
+    if not len(at) == len(shape) == len(cell.window) + 2 or len(cell.outside) not in (0, len(cell.window)):
+        return False
+    if any(each is not None and len(each) != len(cell.at) for each in (cell.chosen, cell.got_cell)):
         return False
     sizes = zip(cell.window, shape[2:], strict=True)
     inside = all(0 <= tap < size and len(taps) <= size for taps, size in sizes for tap in taps)

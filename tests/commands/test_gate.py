@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, KERNELS, SMALL, command, reports_in
+from tests.conftest import CASES, KERNELS, SMALL, command, replying, reports_in
 
 RIGHT, SEED = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed"))
 TOMORROW = date.today() + timedelta(days=1)
@@ -313,9 +313,54 @@ def test_an_interrupted_history_shows_what_was_tested(begun, tmp_path):
         assert "1.31.1 was skipped: interrupted" in text
 
 
+ACCEPTS, REFUSES = {"type": "accepted"}, {"type": "refusal", "status": "INVALID_ARGUMENT", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("replies", "decides", "line"),
+    [
+        ((ACCEPTS, REFUSES), "acceptance", "BLOCK  10 newly-refused, 2 fixed of 12 executions"),
+        ((REFUSES, ACCEPTS), "acceptance", "BLOCK  2 regressed, 10 newly-accepted of 12 executions"),
+        ((ACCEPTS, ACCEPTS), "acceptance", "SAFE  no observable change in 12 executions"),
+    ],
+)
+def test_targets_that_decide_acceptance_alone_are_right_where_they_accept(cli, corpus, replies, decides, line):
+    # Two programs of the same name are the same target.
+    base, head = (replying(reply, decides=decides, version=str(number)) for number, reply in enumerate(replies))
+    assert last(cli("gate", corpus, "--base", base, "--head", head)) == line
+
+
+def test_records_of_runs_that_did_not_complete_are_not_safe(cli, corpus, tmp_path):
+    first, other, model = (tmp_path / f"{name}.jsonl" for name in ("first", "other", "model"))
+    cli("run", corpus, "-t", SEED, "-x", "-q", "-o", first)
+    assert "INCOMPLETE  the old record has 3 of 6 cases on" in cli("gate", first, first).check(3).out
+    # The errors of a run concern the targets that they do not name.
+    cli("run", corpus, "-t", RIGHT, "-q", "-o", other).check(0)
+    lines = other.read_text().splitlines()
+    footer = json.loads(lines[-1])
+    for errors, code in (
+        (["a process was lost"], 3),
+        (["x.py cannot be started: no"], 0),
+        ([f"{RIGHT} was given up: x"], 3),
+    ):
+        changed = {**footer, "errors": errors, "exit_code": 3}
+        other.write_text("".join(f"{line}\n" for line in (*lines[:-1], json.dumps(changed))))
+        assert cli("gate", other, other).code == code, errors
+    footer["conclusion"] = {"exit_code": 3, "reason": "1 node is not tested", "decision": "INCOMPLETE"}
+    model.write_text("".join(f"{line}\n" for line in (*lines[:-1], json.dumps(footer))))
+    cli("gate", model, model).check(3, "INCOMPLETE  1 node is not tested")
+    # What no run writes is not compared.
+    del footer["conclusion"]
+    footer["summary"] = {}
+    model.write_text("".join(f"{line}\n" for line in (*lines[:-1], json.dumps(footer))))
+    cli("gate", model, model).check(3)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "line"),
     [
+        # A right cell of every output that became wrong.
+        ("has_one_wrong_value", "forgets_its_shape", "BLOCK  1 regressed of 1 execution"),
         # Y was right.
         ("narrows_its_indices", "has_one_wrong_value", "BLOCK  1 regressed of 1 execution"),
         ("flattens_its_indices", "has_one_wrong_value", "BLOCK  1 regressed of 1 execution"),
