@@ -4,10 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
-import yaml
 from ml_dtypes import finfo
 from onnx import ModelProto, TensorProto
 
@@ -31,6 +29,7 @@ from maxpool_check.results.outcomes import (
     Returned,
     TimedOut,
 )
+from maxpool_check.targets.name import known_optimizers
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
 
@@ -155,7 +154,7 @@ class DeployedModel:
 
     def optimizers(self, level: str | None, is_right: Callable[[Tensors, str | None], bool]) -> tuple[str, ...]:
         """The fewest optimizers that must be disabled for right outputs at a level; none if that helps nothing."""
-        names = _optimizers() if self.session.profile.takes_files else ()
+        names = known_optimizers() if self.session.profile.takes_files else ()
 
         def helps(disabled: Sequence[str]) -> bool:
             outcome = self.run_at(level, tuple(disabled))
@@ -350,11 +349,6 @@ def _least(right: np.ndarray) -> float:
     with np.errstate(all="ignore"):
         largest = np.abs(right[np.isfinite(right)].astype(np.float64)).max(initial=0)
     return float(_ULPS * largest * finfo(right.dtype).eps)
-
-
-@cache
-def _optimizers() -> tuple[str, ...]:
-    return tuple(yaml.safe_load(Path(__file__).with_name("optimizers.yaml").read_text()))
 
 
 def level_name(level: str | None) -> str:

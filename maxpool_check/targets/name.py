@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -136,8 +137,12 @@ class TargetName:
 
     def disabling(self, optimizers: Sequence[str]) -> "TargetName":
         """The same runtime, whose sessions disable these optimizers too. Raises :class:`BadTarget` if it cannot."""
-        more = f"disable={','.join(optimizers)}"
-        return parse(f"{self.text}{'&' if '?' in self.text else '?'}{more}") if optimizers else self
+        if not optimizers:
+            return self
+        more = ",".join(optimizers)
+        if "disable" in self.options:
+            return parse(re.sub(r"(?<=[?&])disable=[^&]*", lambda own: f"{own[0]},{more}", self.text))
+        return parse(f"{self.text}{'&' if '?' in self.text else '?'}disable={more}")
 
     def claiming(self, names: Iterable[str]) -> "TargetName":
         """The same kernel, which claims these documents and families too; runtimes claim all. ``ValueError`` if unknown."""
@@ -163,8 +168,8 @@ def parse(text: str) -> TargetName:
             hint = f" (did you mean 'onnxruntime=={text}'?)"
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets list'")
     options = _options(match, text)
-    if "disable" in options and RUNTIMES[runtime].adapter != "onnxruntime":
-        raise BadTarget(f"'{text}': disable=OPTIMIZER,... is for ONNX Runtime in Python alone")
+    if "disable" in options:
+        _check_optimizers(text, runtime, options["disable"].split(","))
     if (
         match["provider"] in (None, *DEFAULT_PROVIDERS[:1])
         and RUNTIMES[runtime].adapter.partition(".")[0] == "onnxruntime"
@@ -173,6 +178,23 @@ def parse(text: str) -> TargetName:
     if options.keys() & {*OPTIONS}:
         _check_machine(text, runtime, options)
     return TargetName(text, runtime, match["version"], match["provider"], options)
+
+
+def _check_optimizers(text: str, runtime: str, names: Iterable[str]) -> None:
+    """Raise :class:`BadTarget` for optimizers that no session of a runtime has: it would ignore them."""
+    if RUNTIMES[runtime].adapter != "onnxruntime":
+        raise BadTarget(f"'{text}': disable=OPTIMIZER,... is for ONNX Runtime in Python alone")
+    for name in names:
+        if name not in known_optimizers():
+            raise BadTarget(f"'{text}': unknown optimizer '{name}'{nearest(name, known_optimizers())}")
+
+
+@cache
+def known_optimizers() -> tuple[str, ...]:
+    """The names of all optimizers that ``disable`` may name."""
+    import yaml
+
+    return tuple(yaml.safe_load(Path(__file__).with_name("optimizers.yaml").read_text(encoding="utf-8")))
 
 
 def _check_known(text: str, options: Mapping[str, str]) -> None:
@@ -204,9 +226,15 @@ def _options(match: re.Match[str], text: str) -> dict[str, str]:
     except ValueError as error:  # InvalidVersion, or a number of thousands of digits
         raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
     try:
-        options = dict(parse_qsl(match["options"], strict_parsing=True)) if match["options"] else {}
+        pairs = parse_qsl(match["options"], strict_parsing=True, keep_blank_values=True) if match["options"] else []
     except ValueError as error:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
+    options = dict(pairs)
+    for key, value in pairs:
+        if not value:
+            raise BadTarget(f"'{text}': the option {key} has no value")
+        if options[key] != value:
+            raise BadTarget(f"'{text}' has two values of the option {key}")
     if version is not None and "python" in options:
         raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
     return options

@@ -156,6 +156,18 @@ RECORD = "tests/data/golden/record.jsonl"
             "run cases/sonnx -t transform:onnxsim:on:onnxruntime?machin=x",
             "unknown option machin (did you mean 'machine'?)",
         ),
+        ("run cases/sonnx -t onnxruntime?python=", "the option python has no value"),
+        ("run cases/sonnx -t onnxruntime==1.32.0?machine=&cpu=", "the option machine has no value"),
+        (
+            "run cases/sonnx -t onnxruntime?disable=Pad_Fusion&disable=NhwcTransformer",
+            "has two values of the option disable",
+        ),
+        (
+            "run cases/sonnx -t onnxruntime?disable=pad_fusion",
+            "unknown optimizer 'pad_fusion' (did you mean 'Pad_Fusion'?)",
+        ),
+        ("run cases/sonnx -t onnxruntime?disable=Pad_Fusion,", "unknown optimizer ''"),
+        ("run cases/sonnx -t transform:onnxruntime?level=:on:onnxruntime", "the option level has no value"),
         ("model x.onnx -t onnxruntime?wheel=/x.whl", "name its interpreter: ?python=ENVIRONMENT/bin/python"),
         (f"gate {RECORD} {RECORD} -k ordinary", "is for a run; --report FORMAT=FILE writes what differs"),
         (f"gate {RECORD} {RECORD} --fail-on fixd", "did you mean 'fixed'?"),
