@@ -161,16 +161,20 @@ class _Report:
             code = ExitCode.INCOMPLETE
         for name, counts in self._counts.items():
             nothing = "" if counts["compared"] else "; nothing was compared"
-            options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
+            failed = f"; {plural(counts['failed'], 'case')} failed" if counts["failed"] else ""
+            options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{failed}{nothing}")
         state = f"{code.name} " if code else ""
         words = f"seeds {seeds[0]}..{seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
         new = f"{self._new} new" if self._new else "nothing new"
         options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {words}")
         if code:
             return code
-        if not all(counts["compared"] for counts in self._counts.values()):
-            return ExitCode.NOTHING_COMPARED
-        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
+        if self._new:
+            return ExitCode.UNEXPECTED
+        if any(counts["failed"] for counts in self._counts.values()):
+            return ExitCode.INCOMPLETE
+        is_compared = all(counts["compared"] for counts in self._counts.values())
+        return ExitCode.AS_EXPECTED if is_compared else ExitCode.NOTHING_COMPARED
 
     def _write(self, discovery: "Discovery", origin: str) -> Path:
         from maxpool_check.corpus.clauses import with_clauses

@@ -19,7 +19,7 @@ from maxpool_check.fuzzing.generation import generate
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
-from maxpool_check.results.record import COMPARED, TargetDescription
+from maxpool_check.results.record import COMPARED, TargetDescription, Verdict
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.running.case_run import run_case
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
@@ -132,6 +132,7 @@ class _Search:
         self.counts["cases"] += 1
         self.counts["compared"] += any(each.verdict in COMPARED for each in case_run.judgements.values())
         self.counts["diverged"] += bool(case_run.diverging)
+        self.counts["failed"] += any(each.verdict is Verdict.ERROR for each in case_run.judgements.values())
         for variant_result in case_run.results.values():
             outcome = variant_result.outcome
             self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0

@@ -141,6 +141,9 @@ class TargetSelector:
         """As :meth:`covers`, whatever the version."""
         if self.exact is not None:
             return target == self.exact
+        if target.startswith(("command:", OUTPUTS)):
+            # What a program says of itself must not choose what excuses it.
+            return False
         tool, runtime = tool_and_runtime(target)
         if bool(tool) != self.is_tool:
             # A tool may have the distribution of a runtime, which others are about.

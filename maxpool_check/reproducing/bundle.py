@@ -68,6 +68,8 @@ def write(
     ``about`` says in ``case.yaml`` where the case comes from. ``defect`` is what is known of the defect, ``also`` what other
     runtimes return. Raises ``NotReproduced``, ``CannotWrite``, ``CannotMake`` or ``OSError``.
     """
+    if not reproduced.kinds:
+        raise NotReproduced("it was wrong once; executed again, the same case is right")
     folder.parent.mkdir(parents=True, exist_ok=True)
     profile, seconds = session.profile, session.target.seconds
     title = defect.title if defect is not None and defect.title else title_of(reproduced, profile.name.tool)

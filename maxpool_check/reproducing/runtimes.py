@@ -102,7 +102,10 @@ def runtime_of(
     else:
         row, program = rows["kernels"]["program"], name.program or ()
         # What names a file is found from any folder.
-        words = [str(Path(word).absolute()) if "/" in word and Path(word).is_file() else word for word in program]
+        words = [
+            str(Path(word).absolute()) if (number or "/" in word) and Path(word).is_file() else word
+            for number, word in enumerate(program)
+        ]
         kernel = {"label": Path(words[0]).name, "command": words, "spec": reproduced.request.spec}
     taken = parameter if parameter.partition("=")[0] in row.get("takes", ()) else ""
     known = {

@@ -228,14 +228,14 @@ class OutputsSession(TargetSession):
             results = self._results.by_variant(case)
         except CorpusError as error:
             results = dict.fromkeys(filter(_is_plain, applicable), GivenResult(0, Failed(str(error))))
-        plans = []
+        plans, is_given = [], any(map(_is_plain, results))
         for variant in applicable:
-            if variant not in results and (not _is_plain(variant) or (results and not variant.has_indices)):
+            if variant not in results and (not _is_plain(variant) or (is_given and not variant.has_indices)):
                 # A result with Indices says no less than one without.
                 continue
             planned = plan_unchanged(case, variant, profile)
             if planned.not_executed is None and variant not in results:
-                why = _why_none(case, variant, profile) or ("its result has no Indices" if results else NO_RESULT)
+                why = _why_none(case, variant, profile) or ("its result has no Indices" if is_given else NO_RESULT)
                 planned = replace(planned, parts=(), not_executed=NotExecuted(why))
             parts = [
                 replace(part, request=_AnsweredRequest(**vars(part.request), result=results[variant]))

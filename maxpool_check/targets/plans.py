@@ -80,7 +80,8 @@ class PlannedRequest:
             return outcome
         # A kernel of the user need not say what runs it, neither once nor of each request.
         is_said = target.name.is_released or (described.provider and outcome.provider is not None)
-        if self.opset is not None and is_said and outcome.provider != described.provider:
+        has_provider = self.opset is not None or not target.name.is_released
+        if has_provider and is_said and outcome.provider != described.provider:
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}")
         outputs = {name: self.translation.output(name, value) for name, value in outcome.outputs.items()}
         return replace(outcome, outputs=outputs)

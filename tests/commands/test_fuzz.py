@@ -1,13 +1,14 @@
 """``maxpool-check fuzz``: from one seed or a range of them, in several processes and on a cluster."""
 
 import json
+import re
 import signal
 
 import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import KERNELS, all_end, children, eventually, misbehaving
+from tests.conftest import KERNELS, all_end, children, eventually, misbehaving, replying
 
 RIGHT, SEED, ABSENT, ACCEPTS = (
     f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "absent", "accepts_everything")
@@ -119,3 +120,9 @@ def test_a_signal_ends_every_process_and_ctrl_c_says_what_was_found(begun, tmp_p
         assert files
         assert out.splitlines()[-1].startswith(f"INTERRUPTED {len(files)} new in ")
     assert all_end(started)
+
+
+def test_failed_executions_are_counted_and_nothing_new_is_then_incomplete(cli, tmp_path):
+    target = replying({"type": "failed", "message": "out of memory"}, dtypes=["float32"])
+    done = fuzz(cli, tmp_path / "found", "-t", target, "--max-cases", "5").check(3)
+    assert re.search(r": 0 of 5 cases diverge; [1-5] cases? failed; nothing was compared", done.out), done.out
