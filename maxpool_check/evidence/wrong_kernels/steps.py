@@ -99,14 +99,31 @@ def _first_cell(position, axis):
 
 
 def _by_maximum(choose):
-    """A tap by ``choose(taps that hold the maximum, maximum, what the taps compare as, inside)``."""
+    """A tap by ``choose(taps that hold the maximum, maximum, what the taps compare as, inside)``.
+
+    As in :func:`first_maximum`, a NaN does not hold the maximum where a number does.
+    """
 
     def pick(values, inside):
         comparable = right.keys(values, inside)
         best = comparable.max(-1, keepdims=True)
-        return choose(inside & (comparable == best), best, comparable, inside)
+        maxima = inside & (comparable == best)
+        numbers = maxima & (values == values)
+        return choose(np.where(numbers.any(-1, keepdims=True), numbers, maxima), best, comparable, inside)
 
     return pick
+
+
+def _nan_as_minus_infinity(values, inside):
+    comparable = right.keys(values, inside)
+    return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
+
+
+def _nearly_equal(hit, best, comparable, inside):
+    # The difference of infinities is NaN, which is not small.
+    with np.errstate(invalid="ignore"):
+        near = np.abs(comparable - best) <= np.where(np.isfinite(best), 1e-5 * np.abs(best), 0)
+    return (hit | (inside & near)).argmax(-1)
 
 
 def _plus_zero(hit, best, comparable, inside):
@@ -128,6 +145,12 @@ def _by_a_tree(values, inside):
 def _nan_or_first(values, inside):
     nan = inside & np.isnan(values.astype(np.float64))
     return np.where(nan.any(-1), nan.argmax(-1), first_maximum(values, inside))
+
+
+def _nan_if_first(values, inside):
+    first = np.broadcast_to(inside.argmax(-1), values.shape[:2])
+    is_nan = np.isnan(np.take_along_axis(values.astype(np.float64), first[..., None], -1)[..., 0])
+    return np.where(is_nan, first, first_maximum(values, inside))
 
 
 def _first_or_last(is_last):
@@ -269,15 +292,14 @@ STEPS = {
     "cell": {"of_the_next_row": lambda position, axis: position if axis.place == -1 else _first_cell(position, axis)},
     "pick": {
         "last": right.last_maximum,
-        "nearly_equal": _by_maximum(
-            lambda hit, best, taps, inside: (hit | (inside & (np.abs(taps - best) <= 1e-5 * np.abs(best)))).argmax(-1)
-        ),
+        "nearly_equal": _by_maximum(_nearly_equal),
         "plus_zero": _by_maximum(_plus_zero),
-        "nan_as_minus_infinity": _by_maximum(lambda hit, *_: hit.argmax(-1)),
+        "nan_as_minus_infinity": _nan_as_minus_infinity,
         "by_bits": _by_bits,
         "by_a_tree": _by_a_tree,
         "forgetting_at_a_nan": right.one_by_one(lambda x, best: ~(best >= x)),
         "nan_or_first": _nan_or_first,
+        "nan_if_first": _nan_if_first,
         "last_of_minus_infinity": _first_or_last(lambda values, inside: right.keys(values, inside).max(-1) == -np.inf),
         "last_over_the_padding": _first_or_last(lambda values, inside: ~inside.all(-1)),
         "with_the_first_tap": lambda values, inside: first_maximum(values, inside | (np.arange(inside.shape[-1]) == 0)),
