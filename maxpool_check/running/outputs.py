@@ -52,6 +52,9 @@ SCHEMA = read_schema(Path(__file__).with_name("outputs.schema.json"))
 
 _STRUCTURE = Structure(SCHEMA)
 
+_KEYS = frozenset({*SCHEMA["properties"], "id", "outputs", "provider", "status", "message", "seconds"})
+"""The keys that a line may have."""
+
 
 @dataclass(frozen=True)
 class GivenResult:
@@ -162,6 +165,10 @@ def _result(message: Mapping[str, Any], line: int) -> GivenResult:
     for path, _, text in _STRUCTURE.mistakes(message):
         raise ValueError(f"'{path[0]}': {text}" if path else text)
     kind = message["type"]
+    for key in message.keys() - _KEYS:
+        if hint := nearest(key, _KEYS):
+            # A key that the tool does not know may be of a later version.
+            raise ValueError(f"unknown key '{key[:100]}'{hint}")
     try:
         seconds = float(message.get("seconds", 0))
     except OverflowError as error:

@@ -153,6 +153,7 @@ NAN = '{"case": "small:ordinary", "type": "result", "outputs": {"Y": {"dtype": "
         *((READY, of_y(dtype=name), 2, "'outputs.Y.dtype': expected one of float16") for name in ("V4", "f4", ">f4", "S4", "M8[s]")),
         (READY, of_y(hex="00" * 48), 2, "'outputs.Y"),
         (READY, of_y(data=None), 2, "'outputs.Y"),
+        (READY, {**ORDINARY, "varient": "y-only"}, 2, "unknown key 'varient' (did you mean 'variant'?)"),
         (READY, f'{{"case": "small:ordinary", "type": "timeout", "seconds": {"9" * 400}}}', 2, "'seconds': the number is too large"),
         (READY, of_y(shape=[10**4000] * 100), 2, "expected at most 64 entries"),
         (READY, of_y(shape=[0, 2**70], data=""), 2, "'outputs.Y'"),
