@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.words import plural, some
 
@@ -139,7 +140,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
     from maxpool_check.evidence.bundling.differences import rerun
     from maxpool_check.evidence.bundling.verification import verified
 
-    with _readable(bundle, key), verified(bundle, key) as (verification, contents):
+    with _readable(bundle, key), verified(bundle, key, options.setting("max_cells")) as (verification, contents):
         if run and contents is None:
             verification.unchecked.append("nothing was run again: the bundle cannot be read")
         elif run and contents is not None:
@@ -187,7 +188,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
         for path in (old, new):
             with _readable(path):
                 try:
-                    sides.append(stack.enter_context(opened(unpacked(path))))
+                    sides.append(stack.enter_context(opened(unpacked(path), options.setting("max_cells"))))
                 except (BadArchive, BadBundle, BadRecord, CorpusError) as error:
                     more = f"'maxpool-check evidence verify {path}' says more"
                     raise click.UsageError(f"{path} cannot be read: {error}; {more}") from error
@@ -234,7 +235,8 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
         1: f"NOT VERIFIED  {bundle}: {plural(len(problems), 'problem')}",
         3: f"NOT COMPLETELY VERIFIED  {bundle}: no problem, but not all could be checked",
     }
-    options.echo("\n".join([*lines, endings[verification.exit_code]]))
+    # A bundle must not write lines of its own.
+    options.echo("\n".join(map(inert.line, [*lines, endings[verification.exit_code]])))
 
 
 @command.command("trace", short_help="Trace clauses of the documents to cases and results, and back.")

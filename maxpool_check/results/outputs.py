@@ -44,6 +44,8 @@ class StoredOutput(msgspec.Struct, frozen=True, kw_only=True, tag="output"):
         if dtype is None:
             raise ValueError(f"an output of the unknown dtype {self.dtype}")
         content = bytes.fromhex(self.data)
+        if content.hex() != self.data:
+            raise ValueError("an output is not written as 'run' writes it")
         if min(self.shape, default=0) < 0 or len(content) != math.prod(self.shape) * dtype.itemsize:
             raise ValueError(f"an output of {len(content)} bytes is not one of the shape {list(self.shape)}")
         tensor = np.frombuffer(content, dtype.newbyteorder("<")).reshape(self.shape).astype(dtype)

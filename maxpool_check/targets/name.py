@@ -88,7 +88,7 @@ class TargetName:
     def starts_releases_alone(self) -> bool:
         """Whether nothing is started for it but releases of runtimes: no kernel, and nothing that an option may name."""
         options = {**self.options, **(self.tool.options if self.tool is not None else {})}
-        plain = all(re.fullmatch(r"[\w.,+-]*", value) for value in options.values())
+        plain = all(re.fullmatch(r"\w[\w.,+-]*", value) for value in options.values())
         return self.is_released and options.keys() <= _HARMLESS and plain
 
     def __str__(self) -> str:

@@ -72,6 +72,8 @@ HOSTILE = [
     (packed(MEMBERS)[:700], "unexpected end of data"),
     (gzip.compress(packed(MEMBERS)), NO_ARCHIVE),
     (headed(2**40), ""),
+    (headed(3 * 10**9, tarfile.GNUTYPE_SPARSE), ""),
+    (headed(4, tarfile.CONTTYPE), ""),
     # Readers that believe them come to no end.
     *((packed(MEMBERS)[:1024] + headed(-512, kind), "") for kind in (tarfile.REGTYPE, tarfile.GNUTYPE_LONGNAME)),
 ]  # fmt: skip

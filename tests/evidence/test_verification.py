@@ -14,12 +14,12 @@ import pytest
 from maxpool_check import inert
 from maxpool_check.evidence.bundling.archive import compressed, decompressed, packed, unpacked
 from maxpool_check.evidence.bundling.build import derived
-from maxpool_check.evidence.bundling.contents import manifest, primary
+from maxpool_check.evidence.bundling.contents import manifest, primary, record_members
 from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.outputs import packed as marked
 from maxpool_check.results.record import Line
-from maxpool_check.results.storage import BadRecord
+from maxpool_check.results.storage import BadRecord, read
 from tests.conftest import KERNELS, ROOT, SMALL, command
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
@@ -286,6 +286,16 @@ MANIPULATIONS = [
     (edited(remove(case="small:stride-0"), put(5, 0, "cases"), put(5, 0, "corpus", "cases")),
      "header: corpus: is of 5 cases, and the files of its cases have 6"),
     (edited(lambda lines: lines.insert(-1, held_output(lines))), "the output occurs twice"),
+    (edited(put("numpy", 0, "targets", 0, "distribution")), "header: onnxruntime: is of the distribution onnxruntime, not "),
+    (edited(put("shapes", 0, "targets", 1, "decides")), "decides shapes only, and a bundle is evidence of values"),
+    (edited(put({}, 0, "editions")), "header: editions is "),
+    (edited(put(None, 0, "corpus")), "header: corpus: is missing"),
+    (edited(put(7, 0, "corpus", "cases")), "header: corpus"),
+    (edited(lambda lines: held_output(lines).update(data=held_output(lines)["data"].upper() + " "), seal=with_manifest),
+     "an output is not written as 'run' writes it"),
+    # Other libraries write other pages, and nothing else.
+    (lambda members: with_manifest({**members, "bundle.json": members["bundle.json"].replace(b'"numpy"', b'"n"'),
+                                    "clauses/onnx.yaml": b"evil"}), "PROBLEM  clauses/onnx.yaml:1: does not follow"),
     # It claims the corpus of the tool, which has other cases.
     (edited(put("0.1.0", 0, "corpus", "version")), "header: corpus: is not the one that comes with maxpool-check 0.1.0"),
     # Other members.
@@ -320,6 +330,32 @@ def test_a_manipulation_is_found_and_its_place_is_named(bundle, tmp_path, manipu
     assert done.code in (1, 3)
     assert "\nVERIFIED" not in done.out
     assert [each for each in places if each not in done.out] == [], done.out
+
+
+def test_a_target_is_in_one_record_of_a_bundle(tmp_path):
+    """The attestation of the second record would replace that of the first, which has the divergence."""
+    case = "cases: [{{id: one, input: {{dtype: float32, data: [[[[{}]]]]}}, attributes: {{kernel_shape: [1, 1]}}}}]\n"
+    members = unpacked(
+        built(tmp_path, {"a.yaml": case.format("-.inf"), "b.yaml": case.format("1")}, KERNEL, words=("--known", "none"))
+    )
+    records = []
+    for file, targets in (("a.yaml", [KERNEL]), ("b.yaml", [KERNEL, "onnxruntime"])):
+        words = [word for target in targets for word in ("-t", target)]
+        command("run", f"corpus/{file}", *words, "--known", "none", "-q", "-o", f"{file}.jsonl", cwd=tmp_path)
+        records.append(tmp_path / f"{file}.jsonl")
+    both = {name: content for name, content in members.items() if not name.startswith("records/")}
+    names = record_members([read(path) for path in records])
+    both |= {name: compressed(path.read_bytes()) for name, path in zip(names, records, strict=True)}
+    verify(tmp_path, rewritten(dict(sorted(both.items())))).check(
+        1, "are both of", "a bundle has one record of a target"
+    )
+
+
+def test_what_a_bundle_says_is_one_line_of_the_result(bundle, tmp_path):
+    name = "x\nok  all is well\nVERIFIED  evidence.tar"
+    done = verify(tmp_path, edited(change(WRONG, message=name))(bundle), "-v")
+    assert "\nok  all is well" not in done.out
+    assert "\nVERIFIED" not in done.out
 
 
 def test_a_bundle_verifies_in_another_folder(bundle, tmp_path):
@@ -449,6 +485,7 @@ def test_what_follows_from_nothing_is_found_by_the_signature_alone(bundle, keys,
         (signed, ("--key", keys / "other.pub"), 1, "is by none of the keys"),
         (forged, (), 0, ""),
         (forged, ("--key", keys / "lab.pub"), 1, f"{SIGNATURE}: is missing"),
+        ({**signed, SIGNATURE: signed[SIGNATURE] + b"evil\n"}, (), 1, "it has something beside the signature"),
         ({**forged, **signature}, (), 1, "the signature is not of this manifest"),
         ({**forged, **signature}, ("--key", keys / "lab.pub"), 1, "is not of this manifest"),
     ]:
@@ -517,6 +554,7 @@ def test_running_again_compares_every_execution_and_starts_no_program_of_a_bundl
         "python=bin/python",
         "@QNNExecutionProvider?backend_path=./evil.so",
         "cpu=../evil",
+        "cpu=-g,1234",
     ],
 )
 def test_no_release_is_run_again_with_an_option_that_may_name_a_file(tmp_path, options):
@@ -545,6 +583,20 @@ def test_what_changed_between_bundles(bundle, tmp_path):
         1, "changed: small:padded", "removed: SEED", "added: OTHER", "version: ", " -> 9.9.9", "1 fixed",
         "fixed: small:neg-inf (indices): diverges -> conforms", "clauses: 1 change\n  changed: ",
     )  # fmt: skip
+    new.write_bytes(
+        packed(
+            edited(put("2.7", 0, "targets", 0, "environments", 0, "version"), put(3, -1, "exit_code"), seal=dict)(
+                bundle
+            )
+        )
+    )
+    command("evidence", "diff", old, new).check(1, "environment 1: ", "'2.7'", "runs: 2 changes")
+    aliases = "\n".join(
+        ["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1},*a{n - 1},*a{n - 1}]" for n in range(1, 30))]
+    ).encode()
+    new.write_bytes(packed({**changed, "clauses/onnx.yaml": aliases}))
+    command("evidence", "diff", old, new).check(1)
+    new.write_bytes(packed(edited(hide, put("9.9.9", 0, "targets", 0, "version"), seal=dict)(changed)))
     found = command("evidence", "diff", old, new, "--json").json["differences"]
     assert {"clauses", "cases", "known defects", "environments", "results"} == set(found)
     assert command("evidence", "diff", old, tmp_path / "none.tar").code == 2

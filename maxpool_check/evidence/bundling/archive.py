@@ -81,7 +81,7 @@ def _read(content: bytes) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:", encoding="utf-8", errors="strict") as file:
         for number, info in enumerate(file):
             shown = inert.line(info.name)
-            if not info.isreg() or info.size < 0:
+            if info.type != tarfile.REGTYPE or info.issparse() or not 0 <= info.size <= len(content):
                 raise BadArchive(f"{shown}: is no plain file; an archive of evidence has files alone")
             if not info.name.startswith(f"{TOP}/"):
                 raise BadArchive(f"{shown}: is not below the top folder, {TOP}/")

@@ -23,6 +23,7 @@ from maxpool_check.corpus import document
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files, located
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
+from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.docs import topics
 from maxpool_check.evidence.bundling.archive import compressed, packed
 from maxpool_check.evidence.bundling.contents import (
@@ -100,7 +101,7 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
     members = {**dict(sorted(members.items())), **_case_members(used, corpus)}
     packed(members)
     description = BundleDescription(tool=present_tool(), libraries=present_libraries(), max_cells=max_cells)
-    members |= derived({**members, DESCRIPTION: description.json()})
+    members |= derived({**members, DESCRIPTION: description.json()}, max_cells)
     return {**members, MANIFEST: manifest(members)}
 
 
@@ -210,9 +211,9 @@ def tensors_of(path: Path, member: str) -> Mapping[str, Path]:
     return {os.path.normpath(folder / tensor): path.parent / tensor for tensor in named(document.read(path).data)}
 
 
-def derived(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """All derived members, by name. Raises as :func:`~maxpool_check.evidence.bundling.contents.opened` does."""
-    with opened(members) as contents:
+def derived(members: Mapping[str, bytes], most_cells: int = MOST_CELLS) -> dict[str, bytes]:
+    """All derived members, by name; ``most_cells`` is the largest X or Y of a case. Raises as :func:`~maxpool_check.evidence.bundling.contents.opened` does."""
+    with opened(members, most_cells) as contents:
         return derived_from(contents)
 
 

@@ -18,6 +18,7 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, defect_files, is_
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
+from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, decompressed
 from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.references import ReferenceLog, references
@@ -208,8 +209,8 @@ class Contents:
 
 
 @contextlib.contextmanager
-def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
-    """Read the primary members; what others say is ignored.
+def opened(members: Mapping[str, bytes], most_cells: int = MOST_CELLS) -> Iterator[Contents]:
+    """Read the primary members; what others say is ignored. ``most_cells`` is the limit of a case, if the bundle has no lower one.
 
     Raises :class:`BadBundle`, ``BadArchive``, ``BadRecord``, and ``CorpusError`` for cases and defects that cannot be read.
     """
@@ -240,7 +241,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         for name in names_with(kept, CASES):
             is_data = name == VERSIONS_MEMBER or not name.endswith((*SUFFIXES, ".json"))
             if not is_data and not is_defect_file(folder / name):
-                cases = read_cases(folder / name, folder / CASES, description.max_cells)
+                cases = read_cases(folder / name, folder / CASES, min(description.max_cells, most_cells))
                 corpus += (replace(case, origin=replace(case.origin, path=name)) for case in cases)
         known_files = defect_files(folder / CASES)
         yield Contents(

@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -51,7 +51,7 @@ def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
     clauses, kills = dict[str, Any](), dict[str, Any]()
     # What is not what a build writes says nothing.
     with contextlib.suppress(ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError):
-        files = [part for name in names_with(members, "clauses/") for part in yaml.safe_load_all(members[name])]
+        files = [part for name in names_with(members, "clauses/") for part in _yaml(members[name])]
         clauses = {str(each["id"]): each for file in files for each in file.get("clauses", ())}
         noticed = msgspec.json.decode(members["kills.json"])["clauses"].items()
         kills = {f"{clause} notices {each}": True for clause, kernels in noticed for each in kernels if kernels[each]}
@@ -60,8 +60,9 @@ def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
         environments[label] = "there"
         if label in others:
             facts = msgspec.to_builtins(target)
-            parts = [each for environment in facts.pop("environments") for each in environment["distributions"]]
-            facts |= {each.pop("name"): each for each in parts}
+            for number, environment in enumerate(facts.pop("environments"), 1):
+                facts |= {each.pop("name"): each for each in environment.pop("distributions")}
+                facts[f"environment {number}"] = environment
             environments |= {f"{label}: {name}": fact for name, fact in facts.items()}
     return {
         "tool": msgspec.to_builtins(contents.description.tool),
@@ -71,7 +72,19 @@ def _facts(contents: Contents, other: Contents) -> dict[str, dict[str, Any]]:
         "known defects": {defect.id: defect for defect in contents.defects},
         "kills": kills,
         "environments": environments,
+        "runs": {
+            label: (record.footer.errors, record.footer.exit_code, record.header.settings)
+            for label, (record, _) in _targets(contents, other).items()
+            if record.footer is not None
+        },
     }
+
+
+def _yaml(text: bytes) -> Iterable[Any]:
+    """The documents of a text without aliases, which a few lines could make endless. Raises ``ValueError``."""
+    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        raise ValueError("it has aliases")
+    return yaml.safe_load_all(text)
 
 
 def _targets(contents: Contents, other: Contents) -> dict[str, tuple[Record, TargetDescription]]:
@@ -160,8 +173,11 @@ def _compare(member: str, record: Record, again: Record, target: TargetDescripti
     for actual in again.header.targets:
         if target.about != actual.about:
             verification.add(place, f"is {target.about} in the record, and {actual.about} here")
-        here = _wheels(actual)
-        for wheel, digest in _wheels(target).items():
+        here, recorded = _wheels(actual), _wheels(target)
+        if not here.keys() & recorded.keys():
+            text = f"{target.name}: the record names no wheel that was installed again"
+            verification.unchecked.append(f"{text}, so that none was compared")
+        for wheel, digest in recorded.items():
             # Where the machine is another one, the wheels are others.
             if here.get(wheel, digest) != digest:
                 text = f"has the SHA-256 {digest} in the record, and {here[wheel]} where it was installed again"

@@ -61,6 +61,7 @@ from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.targets.plans import VariantPlan, VariantResult
 from maxpool_check.targets.requests import plan, plan_unchanged
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
 
@@ -71,6 +72,9 @@ _BY_THE_CASE = ("title", "spec", "layout", "size", "clauses", "opset", "translat
 """What an execution says of its case, whatever came out."""
 _BY_DEFECTS = frozenset({"known", "status", "explained_by", "unexplained", "severity", "message", "exit_code"})
 """What an execution, and the footer, says that depends on known defects."""
+
+_DEFECTS = "footer: known defect "
+"""How the place of a known defect begins."""
 
 
 @dataclass
@@ -186,7 +190,7 @@ class _RecordCheck:
                 differing = [] if _is_same(was, now) else [each for each in names if not _is_same(was[each], now[each])]
                 texts = {name: f"{name} is {_shown(was[name])}; it follows {_shown(now[name])}" for name in differing}
             for name, text in texts.items():
-                if not self.has_known and (name in _BY_DEFECTS or " known defect " in place):
+                if not self.has_known and (name in _BY_DEFECTS or place.startswith(_DEFECTS)):
                     is_other = True
                 else:
                     self._add(place, text)
@@ -205,9 +209,17 @@ class _RecordCheck:
             if len(set(versions.values())) > 1:
                 text = ", ".join(f"{what} {version}" for what, version in versions.items())
                 self._add(f"header: {target.name}", f"its versions differ: {text}")
+            name = parse(target.name)
+            if name.is_released and "python" not in name.options and name.tool is None:
+                expected = RUNTIMES[name.runtime].distribution
+                if target.distribution != expected:
+                    self._add(f"header: {target.name}", f"is of the distribution {expected}, not {target.distribution}")
         own = tool_files()
         is_same_tool = own is not None and head.tool_files is not None and head.tool_files.sha256 == own.sha256
-        if head.corpus is None or (head.corpus.version is not None and not is_same_tool):
+        if head.corpus is None:
+            self._add("header: corpus", "is missing")
+            return
+        if head.corpus.version is not None and not is_same_tool:
             # The corpus of another version of the tool has had other cases.
             return
         files = {each.origin.path for each in self._cases}
@@ -215,6 +227,14 @@ class _RecordCheck:
         if head.corpus.cases < beside:
             text = f"is of {plural(head.corpus.cases, 'case')}, and the files of its cases have {beside}"
             self._add("header: corpus", text)
+        # Another record may be of more cases.
+        is_alone = len(self._contents.records) == 1 and head.corpus.version is None
+        if is_alone and head.corpus.cases != (count := len(self._contents.corpus)):
+            text = f"is of {plural(head.corpus.cases, 'case')}, and the bundle has {count}"
+            if head.corpus.cases < count:
+                self._add("header: corpus", text)
+            else:
+                self._verification.unchecked.append(f"{self._member}: header: corpus: {text}")
         made = self._shipped
         if head.corpus.version is not None and (made is None or head.corpus != header((), (), (), corpus=made).corpus):
             self._add("header: corpus", f"is not the one that comes with maxpool-check {maxpool_check.__version__}")
@@ -241,8 +261,7 @@ class _RecordCheck:
         """What is compared of a record, or of what was made again, by place."""
         head, footer, given = record.header, record.footer, self._record
         parts = {"header": {name: getattr(head, name) for name in ("targets", "profile", "cases", "cases_sha256")}}
-        if given.header.editions:
-            parts["header"]["editions"] = head.editions
+        parts["header"]["editions"] = head.editions
         corpus, described = self._corpus(), given.header.corpus
         if described is not None and described.cases <= given.header.cases:
             whole = head.corpus or msgspec.structs.replace(described, cases=head.cases, sha256=head.cases_sha256)
@@ -269,7 +288,7 @@ class _RecordCheck:
             self._verification.unchecked += [what] if what not in self._verification.unchecked else []
             del parts["footer"]["exit_code"]
         else:
-            parts |= {f"footer: known defect {each.id} on {each.target}": asdict(each) for each in footer.known}
+            parts |= {f"{_DEFECTS}{each.id} on {each.target}": asdict(each) for each in footer.known}
         return parts
 
     @cached_property

@@ -15,6 +15,9 @@ _NAMESPACE = "maxpool-check-evidence"
 """What a signature is for, in the words of ``ssh-keygen -n``."""
 
 _MOST_BYTES = 2**20
+_FORM = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n[A-Za-z0-9+/=\n]+-----END SSH SIGNATURE-----\n")
+"""A signature as ssh-keygen writes it, which ignores what stands behind it."""
+
 _PUBLIC_KEY = re.compile(rb"(?:ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+")
 _ANYBODY = "signer"
 
@@ -55,6 +58,8 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
     Without one, the signature is compared with the content alone. Raises :class:`WrongSignature` and :class:`CannotSign`,
     and ``OSError`` for a key that cannot be read.
     """
+    if not _FORM.fullmatch(signature):
+        raise WrongSignature("it has something beside the signature, or none")
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         file, allowed = Path(temporary) / "signature", Path(temporary) / "allowed_signers"
         file.write_bytes(signature)
