@@ -8,6 +8,7 @@ import codecs
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,9 @@ def _result(message: Mapping[str, Any], line: int) -> GivenResult:
         raise ValueError(f"'{path[0]}': {text}" if path else text)
     kind = message["type"]
     for key in message.keys() - _KEYS:
-        if hint := nearest(key, _KEYS):
-            # A key that the tool does not know may be of a later version.
-            raise ValueError(f"unknown key '{key[:100]}'{hint}")
+        # Others may be those of a later version, or of the harness.
+        if near := get_close_matches(key, _KEYS, 1, 0.8):
+            raise ValueError(f"unknown key '{key}' (did you mean '{near[0]}'?)")
     try:
         seconds = float(message.get("seconds", 0))
     except OverflowError as error:
