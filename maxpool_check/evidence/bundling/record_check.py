@@ -29,6 +29,7 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import digest
+from maxpool_check.results.details import CorpusDescription
 from maxpool_check.results.outcomes import (
     Crashed,
     Failed,
@@ -203,8 +204,7 @@ class _RecordCheck:
 
     def _check_header(self) -> None:
         """Check that the versions of a target agree, and that the corpus is one that its cases can come from."""
-        head = self._record.header
-        for target in head.targets:
+        for target in self._record.header.targets:
             versions = _versions(target)
             if len(set(versions.values())) > 1:
                 text = ", ".join(f"{what} {version}" for what, version in versions.items())
@@ -214,29 +214,36 @@ class _RecordCheck:
                 expected = RUNTIMES[name.runtime].distribution
                 if target.distribution != expected:
                     self._add(f"header: {target.name}", f"is of the distribution {expected}, not {target.distribution}")
-        own = tool_files()
-        is_same_tool = own is not None and head.tool_files is not None and head.tool_files.sha256 == own.sha256
-        if head.corpus is None:
+        if (corpus := self._record.header.corpus) is None:
             self._add("header: corpus", "is missing")
-            return
-        if head.corpus.version is not None and not is_same_tool:
-            # The corpus of another version of the tool has had other cases.
-            return
+        elif corpus.version is None:
+            self._check_own_corpus(corpus)
+        else:
+            self._check_shipped_corpus(corpus)
+
+    def _check_own_corpus(self, corpus: CorpusDescription) -> None:
+        """Check the number of cases of a corpus that did not come with the tool."""
         files = {each.origin.path for each in self._cases}
         beside = sum(each.origin.path in files for each in self._contents.corpus)
-        if head.corpus.cases < beside:
-            text = f"is of {plural(head.corpus.cases, 'case')}, and the files of its cases have {beside}"
+        count = len(self._contents.corpus)
+        if corpus.cases < beside:
+            text = f"is of {plural(corpus.cases, 'case')}, and the files of its cases have {beside}"
             self._add("header: corpus", text)
-        # Another record may be of more cases.
-        is_alone = len(self._contents.records) == 1 and head.corpus.version is None
-        if is_alone and head.corpus.cases != (count := len(self._contents.corpus)):
-            text = f"is of {plural(head.corpus.cases, 'case')}, and the bundle has {count}"
-            if head.corpus.cases < count:
+        elif len(self._contents.records) == 1 and corpus.cases != count:
+            # Of several records, another one may be of more cases.
+            text = f"is of {plural(corpus.cases, 'case')}, and the bundle has {count}"
+            if corpus.cases < count:
                 self._add("header: corpus", text)
             else:
                 self._verification.unchecked.append(f"{self._member}: header: corpus: {text}")
+
+    def _check_shipped_corpus(self, corpus: CorpusDescription) -> None:
+        own, head = tool_files(), self._record.header
+        if own is None or head.tool_files is None or head.tool_files.sha256 != own.sha256:
+            # The corpus of another version of the tool has had other cases.
+            return
         made = self._shipped
-        if head.corpus.version is not None and (made is None or head.corpus != header((), (), (), corpus=made).corpus):
+        if made is None or corpus != header((), (), (), corpus=made).corpus:
             self._add("header: corpus", f"is not the one that comes with maxpool-check {maxpool_check.__version__}")
 
     def _check_form(self, lines: bytes) -> None:
