@@ -50,7 +50,7 @@ def _seeds(text: str) -> range:
     help="A seed, or a range of seeds, each with a search of its own.  [default: 0]",
 )  # fmt: skip
 @click.option(
-    "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
+    "-j", "--jobs", type=options.JOBS, default=1, metavar="N",
     help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
 )  # fmt: skip
 @click.option(

@@ -174,7 +174,7 @@ def _date(text: str) -> date:
 
 
 FILE = _File(path_type=Path)
-COUNT = click.IntRange(min=1)
+COUNT, JOBS = click.IntRange(1, 2**31 - 1), click.IntRange(1, 1024)
 TARGET = Value("TARGET", "targets.name:parse", "targets", names_files=True)
 PATH = Value("PATH", _path, "paths files")
 """A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
@@ -298,7 +298,7 @@ variants = click.option(
     "optimization-basic, optimization-extended, optimization-layout, oldest-opset, default-threads, ...",
 )  # fmt: skip
 jobs = click.option(
-    "-j", "--jobs", type=COUNT, default=1, metavar="N",
+    "-j", "--jobs", type=JOBS, default=1, metavar="N",
     help="Processes to run in, each with a worker of every target.  [default: 1]",
 )  # fmt: skip
 known = click.option(

@@ -157,6 +157,9 @@ RECORD = "tests/data/golden/record.jsonl"
             "unknown option machin (did you mean 'machine'?)",
         ),
         ("run cases/sonnx -t onnxruntime?python=", "the option python has no value"),
+        (f"run cases/sonnx -t onnxruntime -j {10**30}", "is not in the range 1<=x<=1024"),
+        (f"fuzz -o out -t onnxruntime --max-cases {10**30}", "is not in the range 1<=x<=2147483647"),
+        (f"run cases/sonnx -t onnxruntime --memory {10**30}", "is not in the range 1<=x<=2147483647"),
         ("run cases/sonnx -t onnxruntime==1.32.0?machine=&cpu=", "the option machine has no value"),
         (
             "run cases/sonnx -t onnxruntime?disable=Pad_Fusion&disable=NhwcTransformer",
