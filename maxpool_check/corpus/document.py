@@ -22,6 +22,7 @@ from maxpool_check.files import not_found, read_regular
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 64
+MAX_KEYS = 10_000
 _LONGEST = 2 * MAX_BYTES
 MAX_FROM_ALIASES = 100_000
 
@@ -287,6 +288,8 @@ class _Parser:
                 self._open = [], []
                 data[key], pairs[key] = self._open[0], (of_key, _mark(first, self._open[1]))
                 break
+            if len(data) == MAX_KEYS:
+                raise _Stop(f"a map has more than {MAX_KEYS} keys", inner)
             value, of_value = self._value(first, depth)
             if key in data:
                 message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
