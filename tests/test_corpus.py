@@ -9,11 +9,14 @@ import pytest
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
+from maxpool_check.corpus.collection import defect_files, files_naming
 from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
 from maxpool_check.evidence.references import references
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions
-from tests.conftest import CASES, shipped
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
+from tests.conftest import CASES, ROOT, shipped
 from tests.report_matrix import REPORTS, record_at
 
 CORPUS = shipped()
@@ -150,3 +153,21 @@ def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli, path
     crashes = {case: each["message"] for (case, _), each in executed.items() if each["verdict"] == "crashes"}
     assert all("strides-zero" in case for case in crashes)
     assert {*crashes.values()} == {"killed by SIGFPE"}
+
+
+def test_a_run_reads_all_files_that_have_a_defect_of_its_target():
+    files = defect_files(CASES)
+    targets = [parse(name) for name in RUNTIMES if RUNTIMES[name].ecosystem == "python"]
+    targets += [parse(f"transform:{name}:on:onnxruntime") for name in TOOLS]
+    for target in targets:
+        read = files_naming(files, target.selected_by)
+        selected = (target.distribution, target.text)
+        needed = {
+            file for file in files for defect in read_defects(file) for each in defect.expected
+            for provider in (each.when.provider, "", *target.providers)
+            if each.when.is_about(selected[0], provider or "", selected[1])
+        }  # fmt: skip
+        assert needed <= set(read), target
+    assert len(files_naming(files, parse("onnxruntime==1.32.0").selected_by)) < len(files) / 2
+    # One of a user is always read.
+    assert files_naming([ROOT / "x/defects/own.yaml"], []) == [ROOT / "x/defects/own.yaml"]

@@ -16,7 +16,7 @@ from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
 from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.collection import Corpus, shipped_root
+from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import Problem
@@ -59,7 +59,8 @@ def plan_of(
     ``explains``: the defects that come with the tool explain what none of them expects. Raises :class:`Mistakes`.
     """
     with mistakes():
-        defects = read_all_defects(corpus.known_files) if known is None else known
+        names = frozenset[str]().union(*(target.selected_by for target in targets))
+        defects = read_all_defects(files_naming(corpus.known_files, names)) if known is None else known
         own = [read_versions(root) for root in corpus.roots]
     is_other = shipped_root().resolve() not in {root.resolve() for root in corpus.roots}
     # Where no tested version shows a defect, nobody may have looked for it.

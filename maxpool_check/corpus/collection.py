@@ -222,6 +222,20 @@ def defect_files(root: Path) -> list[Path]:
     return [*files, *sorted(file for file in (root / DEFECTS).glob("*.yaml") if is_defect_file(file))]
 
 
+def files_naming(files: Iterable[Path], names: Collection[str]) -> list[Path]:
+    """Those of some files of defects that may be about targets which are selected by these ``names``.
+
+    A file that comes with the tool and holds none of them is not: to read all takes longer than to run a case. A user's own are
+    always read, and their mistakes found.
+    """
+    shipped = shipped_root() / DEFECTS
+    return [
+        each
+        for each in files
+        if each.parent.resolve() != shipped.resolve() or any(name in document.text_of(each) for name in names)
+    ]
+
+
 def is_defect_file(path: Path) -> bool:
     """Whether a file is one of defects: by its name, or by its folder and its first key, since cases may have such a folder."""
     if path.name == KNOWN_NAME:

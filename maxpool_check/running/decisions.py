@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
+from maxpool_check.corpus.collection import Corpus, defect_files, files_naming, shipped_root
 from maxpool_check.corpus.conditions import by_conditions, met_by, shown_by
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import VersionsShown, read_versions
@@ -30,7 +30,7 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.executors import CaseResults
-from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.transcript import Transcript
 
 
@@ -109,7 +109,9 @@ class Decisions:
     @cached_property
     def _catalogue(self) -> Sequence[Defect]:
         """The defects that come with the tool, which are read when one may explain something."""
-        defects, shipped = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
+        names = frozenset[str]().union(*(parse(name).selected_by for name in self._targets))
+        files = files_naming(defect_files(shipped_root()), names)
+        defects, shipped = read_all_defects(files), read_versions(shipped_root())
         spans = {defect.id: shipped.summary(defect) for defect in defects if shipped.showing(defect)}
         self._versions = {**spans, **self._versions}
         return defects

@@ -113,6 +113,13 @@ class TargetName:
         return (self.options["frontend"],) if "frontend" in self.options else RUNTIMES[self.runtime].specs
 
     @property
+    def selected_by(self) -> frozenset[str]:
+        """Names of which a defect that is about it must hold one: of the runtime and its distribution, or of the tool."""
+        if not self.is_released:
+            return frozenset({self.text})
+        return frozenset({self.runtime, self.distribution, *([] if self.tool is None else [self.tool.name])})
+
+    @property
     def providers(self) -> tuple[str, ...]:
         """The providers that may execute it: the named one, those that its options choose from, or the default one."""
         if self.provider is not None:
