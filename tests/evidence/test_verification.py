@@ -422,10 +422,14 @@ def test_every_field_of_every_line_follows_unless_the_page_says_that_it_is_carri
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["onnxruntime-cpu", "openvino-2026.4.1"])
-def test_a_committed_record_verifies_completely(name, tmp_path):
+def test_a_committed_record_verifies_but_for_files_of_defects_that_have_changed_since(name, tmp_path):
     path = tmp_path / "evidence.tar"
     assert command("evidence", "build", ROOT / f"reports/{name}.jsonl.xz", "-o", path).code == 0
-    assert "have outputs that are too large" not in command("evidence", "verify", path).check(0).out
+    done = command("evidence", "verify", path)
+    unchecked = [line for line in done.out.splitlines() if line.startswith("NOT CHECKED")]
+    assert done.code == (3 if unchecked else 0), done.out
+    assert all("which divergences are known: the run had files of defects" in line for line in unchecked), done.out
+    assert "have outputs that are too large" not in done.out
 
 
 def test_an_output_that_is_too_large_for_the_record_is_counted(tmp_path):
