@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from maxpool_check.comparing.defects import version_bound
 from maxpool_check.comparing.transitions import UNOBSERVABLE, Change
 from maxpool_check.corpus.document import Document, read
 from maxpool_check.corpus.editing import EditedFile, on_one_line
@@ -86,7 +87,7 @@ def narrowest(
         cases.setdefault((change, kinds, frozenset(of_case)), []).append(case)
     is_program = head.name.startswith(("python:", "command:", "transform:"))
     runtime = head.name if is_program else re.sub(r"==[^@?]+", "", head.name, count=1)
-    when = TargetSelector.of(runtime, f"=={head.version}" if head.version else "")
+    when = TargetSelector.of(runtime, version_bound(head))
     return [
         AcceptedChange(change, when, tuple(names), kinds, of_cases, author, reason, expires)
         for (change, kinds, of_cases), names in cases.items()

@@ -168,7 +168,7 @@ def defects_for(
             fitting = _fitting(known, target, kinds, variants, [cases.get(name) for name in names])
             defect = fitting or _new(target, kinds, shown, ids)
             ids.add(defect.id)
-            when = _selector(target) if fitting is None else TargetSelector.of(fitting.runtime, _version(target))
+            when = _selector(target) if fitting is None else TargetSelector.of(fitting.runtime, version_bound(target))
             is_open = any(DESCRIPTIONS[each].open for each in kinds)
             outputs = {target.version: frozenset(map(fingerprint, shown))} if is_open and target.version else {}
             expected = ExpectedDivergence(defect.id, when, tuple(names), kinds, frozenset(variants), outputs=outputs)
@@ -224,10 +224,10 @@ def _selector(target: TargetDescription) -> TargetSelector:
         # Its distribution and version may be those of any other kernel.
         return TargetSelector.of(target.name)
     provider = "" if target.provider in DEFAULT_PROVIDERS else f"@{target.provider}"
-    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", _version(target))
+    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", version_bound(target))
 
 
-def _version(target: TargetDescription) -> str:
+def version_bound(target: TargetDescription) -> str:
     """The bound of the version that was tested; empty if it is none that can be compared."""
     try:
         return f"=={Version(target.version)}"

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -94,7 +95,8 @@ class ProtocolCheck:
         self._target, self._seconds, self._report = Target(name, seconds), seconds, report
         self._worker: Worker | None = None
         self._lines: list[tuple[str, str]] = []
-        self._number = 0
+        # As in a run, it is no number that a program can count to.
+        self._number = secrets.randbelow(10**6)
 
     def run(self) -> None:
         """Take every step. Raises :class:`CannotStart` if the program cannot be run at all."""

@@ -330,6 +330,18 @@ def test_targets_that_decide_acceptance_alone_are_right_where_they_accept(cli, c
     assert last(cli("gate", corpus, "--base", base, "--head", head)) == line
 
 
+def test_changes_of_a_program_are_accepted_whatever_it_calls_its_version(cli, corpus, tmp_path):
+    record, accepted = tmp_path / "gate.jsonl", tmp_path / "accepted.yaml"
+    base, head = (
+        replying(reply, decides="acceptance", version=version)
+        for reply, version in ((ACCEPTS, "crashy"), (REFUSES, "x y"))
+    )
+    sides = ("--base", base, "--head", head)
+    cli("gate", corpus, *sides, "-o", record).check(1)
+    cli("gate", "accept", record, *sides[:2], "-o", accepted, *ACCEPTED).check(0)
+    assert cli("gate", record, record, *sides, "--accept", accepted).code == 0
+
+
 def test_records_of_runs_that_did_not_complete_are_not_safe(cli, corpus, tmp_path):
     first, other, model = (tmp_path / f"{name}.jsonl" for name in ("first", "other", "model"))
     cli("run", corpus, "-t", SEED, "-x", "-q", "-o", first)

@@ -199,7 +199,7 @@ Y, BOTH, VALUES = (f"float32 over 2 spatial axes, {each}" for each in ("Y", "Y a
         # The same mistake in every line has the same fix in every step.
         (FLUSH, '**message}) + "\\nbye", flush=True)', Y, "column 1: Expecting value, at 'bye'", "after the answer be"),
         (FLUSH, "**message})[:-1], flush=True)", Y, "it ends too early, after", "left open"),
-        (ID, '{"id": 1, **message}', "two requests written ahead", "'id' is 1", "the id of its request"),
+        (ID, '{"id": 1, **message}', Y, "'id' is 1", "the id of its request"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_how_to_fix_it(check, old, new, step, words, fix):
