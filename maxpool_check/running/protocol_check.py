@@ -166,8 +166,9 @@ class ProtocolCheck:
                 failed, message = str(message.get("message")), {}
                 raise CannotStart(failed) if "cannot be run" in failed else _Mistake(f"it failed: {failed}")
             mistakes = list(in_ready(message))
-            if basic := [text for key, text in mistakes if key in ("ready", "type", "protocol")]:
-                raise _Mistake("; ".join(basic))
+            basic = [(key, text) for key, text in mistakes if key in ("ready", "type", "protocol")]
+            if basic:
+                raise _Mistake("; ".join(text if key == "ready" else f"'{key}': {text}" for key, text in basic))
         unknown = unknown_in_ready(message)
         for key in [key for key in message if key not in ("type", "protocol")]:
             name = f"ready: '{key}'"

@@ -7,6 +7,7 @@
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -294,6 +295,8 @@ def _kernel_hint(text: str) -> str:
     """What to write instead, if the text names a function of a Python file, or a file."""
     path, suffix, function = text.partition(".py")
     program = text.split(" ")[0]
+    if program != text and shutil.which(program):
+        return f" (did you mean 'command:{text}'?)"
     if not suffix and Path(program).is_file() and os.access(program, os.X_OK):
         return f" (did you mean 'command:{'' if '/' in program else './'}{text}'?)"
     if not path or not suffix or (function and not function.startswith(":")):

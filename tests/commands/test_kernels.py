@@ -64,6 +64,7 @@ def test_a_program_without_its_prefix_or_folder_is_recognised(cli, tmp_path):
         (["targets", "check", "maxpool"], "command:./maxpool"),
         (["targets", "check", program], f"command:{program}"),
         (["targets", "check", "command:maxpool"], "./maxpool"),
+        (["targets", "check", "python3 kernel.py"], "command:python3 kernel.py"),
     ):
         assert f"(did you mean '{meant}'?)" in cli(*arguments, cwd=tmp_path).err
 
@@ -218,7 +219,7 @@ def test_a_mistake_is_named_with_its_line_and_how_to_fix_it(check, old, new, ste
     [
         ({"text": "import time; time.sleep(60)"}, 2, "no line within 2 s"),
         ({"text": "sys.exit('no library')"}, 60, "no library"),
-        ({"text": 'send({"type": "ready", "protocol": 2})'}, 60, "found the number 2"),
+        ({"text": 'send({"type": "ready", "protocol": 2})'}, 60, "'protocol': expected one of 1, found the number 2"),
         ({"old": "    main()", "new": "    main()\n    import time\n    time.sleep(60)"}, 10, "ends when stdin ends"),
     ],
 )
