@@ -101,6 +101,13 @@ def answers_ahead():
     time.sleep(600)
 
 
+def raises():
+    """Divides by zero when it is asked for something."""
+    ready()
+    receive()
+    print(1 / 0)
+
+
 def sends_twice():
     """Sends every message twice."""
     ready()

@@ -118,8 +118,10 @@ def without_stack_frames(text: str) -> str:
 
 
 def shown(stderr: bytes) -> str:
-    """The beginning and the end of what a program wrote before it died, without stack frames."""
+    """The beginning and the end of what a program wrote before it died, without stack frames; of Python, first the exception."""
     text = without_stack_frames(stderr.decode(errors="replace"))
+    if text.startswith("Traceback (most recent call last):\n"):
+        text = f"{text.splitlines()[-1]}\n{text}"
     if len(text) <= 2 * _MOST_SHOWN:
         return text
     return f"{text[:_MOST_SHOWN].rstrip()}\n...\n{text[-_MOST_SHOWN:].lstrip()}"

@@ -313,6 +313,7 @@ def test_the_examples_are_right(cli, tmp_path):
     ("dies", 1, "exited with status 9"),
     ("stops_its_guard", 1, "FAIL: no"),
     ("panics", 1, "panicked: the window is empty\\nxxx"),
+    ("raises", 1, "exited with status 1: ZeroDivisionError: division by zero\\nTraceback"),
 ])  # fmt: skip
 def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_executed(
     cli, small, kernel_target, tmp_path, name, code, words
