@@ -300,7 +300,8 @@ def compare_targets(
     failures: list[str] = []
     unfinished: list[str] = []
     entries: list[KnownEntry] = []
-    for label, record, name, failed in zip(("old", "new"), (old, new), names, transitions.failed, strict=True):
+    sides = zip(("old", "new"), (old, new), names, transitions.failed, transitions.case_counts, strict=True)
+    for label, record, name, failed, count in sides:
         entries += record.footer.known if record.footer is not None else ()
         if record.footer is None:
             failures.append(f"the {label} record is incomplete: its run did not end")
@@ -312,9 +313,8 @@ def compare_targets(
         unfinished += (error for error in record.footer.errors if _concerns(error, record, name))
         if record.footer.conclusion and record.footer.conclusion.exit_code is ExitCode.INCOMPLETE:
             unfinished.append(record.footer.conclusion.reason)
-        cases = {each.case for each in record.executions if each.target == name}
-        if len(cases) < record.header.cases:
-            unfinished.append(f"the {label} record has {len(cases)} of {plural(record.header.cases, 'case')} on {name}")
+        if count < record.header.cases:
+            unfinished.append(f"the {label} record has {count} of {plural(record.header.cases, 'case')} on {name}")
     before, after = (
         next(target for target in record.header.targets if target.name == name)
         for record, name in zip((old, new), names, strict=True)

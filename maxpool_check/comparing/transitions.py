@@ -96,7 +96,7 @@ class Transitions(Iterable[Transition]):
     The variants of a case follow each other; of an execution that a record holds twice, the first counts. Raises
     :class:`Incomparable` if a case differs between the records or its document is interpreted differently, unless such cases are
     ``left_out``: with ``intersection``. ``cases`` are those to compare. ``failed`` says of either target whether an execution on it
-    failed in a way that says nothing about it.
+    failed in a way that says nothing about it, ``case_counts`` how many cases either record has of it.
     """
 
     def __init__(
@@ -112,8 +112,9 @@ class Transitions(Iterable[Transition]):
         self._held = (_held(old), _held(new))
         self._numbers, failed, before, after = Counter[str](), [False, False], dict[str, str](), dict[str, str]()
         different: dict[str, str] = {}
+        found = set[str](), set[str]()
         for side, digests in enumerate((before, after)):
-            for each in self._executions(side):
+            for each in self._executions(side, found[side]):
                 self._numbers[each.case] += 1
                 failed[side] |= each.verdict is Verdict.ERROR
                 digest = digests.setdefault(each.case, sys.intern(each.case_sha256))
@@ -122,6 +123,7 @@ class Transitions(Iterable[Transition]):
                     different[each.case] = f"{each.case} is not the same case in both"
                 elif each.case in before and profiles[0] != profiles[1]:
                     different[each.case] = f"{each.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+        self.case_counts = len(found[0]), len(found[1])
         self.failed, self.left_out = (failed[0], failed[1]), [case for case in after if case in different]
         reasons = list(dict.fromkeys(different[case] for case in self.left_out))
         if reasons and not intersection:
@@ -145,10 +147,16 @@ class Transitions(Iterable[Transition]):
                         was, now = before.get(variant), after.get(variant)
                         yield Transition(change(was, now, self._held), was, now)
 
-    def _executions(self, side: int) -> Iterator[Execution]:
+    def _executions(self, side: int, found: set[str] | None = None) -> Iterator[Execution]:
+        """The executions of a side that are compared; ``found`` gets the cases of all."""
         record, name = self._sides[side]
-        every = (each for each in record.executions if each.target == name)
-        return every if self._cases is None else (each for each in every if each.case in (self._cases or ()))
+        for each in record.executions:
+            if each.target != name:
+                continue
+            if found is not None:
+                found.add(each.case)
+            if self._cases is None or each.case in self._cases:
+                yield each
 
 
 _Held = tuple[Container[str] | None, Container[str] | None]
