@@ -1,4 +1,4 @@
-"""Messages, files of outputs, records, models and cases of which some bytes or values are others: each ends as a clear error or a result."""
+"""Messages, files of outputs, records, models and cases with changed bytes or values: each ends as a clear error or a result."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def with_other_value(chance, value):
 
 
 def with_other_bytes(chance, content):
-    """Bytes of which some are others, missing, or more."""
+    """The bytes, some of them replaced, removed or inserted."""
     content = bytearray(content)
     for _ in range(chance.choice([1, 1, 2, 8])):
         at = chance.randrange(len(content) + 1)
@@ -73,7 +73,7 @@ def with_other_bytes(chance, content):
 
 
 def other_lines(chance, lines):
-    """Lines of JSON, some of which are others, as bytes."""
+    """Lines of JSON as bytes, with some values or bytes changed."""
     lines = list(lines)
     at = chance.randrange(len(lines))
     lines[at] = with_other_value(chance, lines[at])
@@ -82,7 +82,7 @@ def other_lines(chance, lines):
 
 
 def ended_well(done, *codes):
-    """Whether a command has ended with a result or a clear error, of which a terminal can show every character."""
+    """Whether a command has ended with a result or a clear error, in characters that a terminal shows."""
     shown = done.out + done.err
     return done.code in codes and "internal error" not in shown and "Traceback" not in shown and "\x1b" not in shown
 

@@ -421,7 +421,7 @@ def read_record(path: Path) -> "Record":
 
 
 def refuse_incomplete(path: Path, record: "Record") -> None:
-    """Refuse a record of which nothing can be accepted, since no run writes it, its run did not complete, or compared nothing.
+    """Refuse to accept anything of a record that no run writes, or whose run did not complete or compared nothing.
 
     Raises ``click.UsageError``.
     """

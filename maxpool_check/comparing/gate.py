@@ -12,7 +12,16 @@ from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
-from maxpool_check.results.record import FAULTS, Conclusion, ExitCode, KnownEntry, Record, RunHeader, TargetDescription
+from maxpool_check.results.record import (
+    FAULTS,
+    Conclusion,
+    ExitCode,
+    KnownEntry,
+    Record,
+    RunHeader,
+    TargetDescription,
+    target_of,
+)
 from maxpool_check.words import plural
 
 
@@ -179,9 +188,10 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``policy`` decides which of the ``unassessed`` transitions block. ``failures`` say why it is incomplete, ``unfinished`` why it is
-    unless something blocks: what a run did not come to. ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets by id, ``headers``
-    those of both records.
+    ``policy`` decides which of the ``unassessed`` transitions block. ``failures`` say why the comparison is incomplete;
+    ``unfinished`` says what the runs did not execute, which makes it incomplete unless a change blocks. ``left_out`` names the
+    cases that could not be compared. ``defects`` are the known defects of both targets by id, ``headers`` are the headers of both
+    records.
     """
 
     old: TargetDescription
@@ -238,7 +248,7 @@ class TargetComparison:
 
     @cached_property
     def errors(self) -> Sequence[str]:
-        """Why it is incomplete. What is unfinished cannot excuse what blocks."""
+        """Why the comparison is incomplete. A change that blocks needs no complete run."""
         blocks = self.summary.compared and self.summary.decision is Decision.BLOCK
         return self.failures or (() if blocks else self.unfinished)
 
@@ -281,12 +291,9 @@ def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
 
 
 def _concerns(error: str, record: Record, name: str) -> bool:
-    """Whether an error of a run is about a target: not if it names another one, or one that did not start."""
-    others = [target.name for target in record.header.targets if target.name != name]
-    if any(f" in {other}:" in error for other in others):
-        return False
-    named = [each for each in (name, *others) if error.startswith(f"{each} ")]
-    return max(named, key=len) == name if named else " cannot be started" not in error.partition("\n")[0]
+    """Whether an error of a run concerns a target: not if it is about another one, or about one that did not start."""
+    target = target_of(error, [each.name for each in record.header.targets])
+    return target == name or (target is None and " cannot be started" not in error.partition("\n")[0])
 
 
 def compare_targets(

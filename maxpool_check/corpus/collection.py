@@ -223,16 +223,16 @@ def defect_files(root: Path) -> list[Path]:
 
 
 def files_naming(files: Iterable[Path], names: Collection[str]) -> list[Path]:
-    """Those of some files of defects that may be about targets which are selected by these ``names``.
+    """The files of defects that can be about targets with these ``names``, out of some ``files``.
 
-    A file that comes with the tool and holds none of them is not: to read all takes longer than to run a case. A user's own are
-    always read, and their mistakes found.
+    A file that comes with the tool is left out if it contains none of the names: reading all of them takes longer than running a
+    case. A user's own files are always read, so that their mistakes are found.
     """
-    shipped = shipped_root() / DEFECTS
+    shipped = (shipped_root() / DEFECTS).resolve()
     return [
         each
         for each in files
-        if each.parent.resolve() != shipped.resolve() or any(name in document.text_of(each) for name in names)
+        if each.parent.resolve() != shipped or any(name in document.text_of(each) for name in names)
     ]
 
 

@@ -36,7 +36,7 @@ _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16
 _MOST_TAPS = 4096
 
 _FARTHEST = 2**31
-"""Cells of the padding are numbered up to so far from X: farther ones need more than 64 bits."""
+"""Cells of the padding farther from X than this are not numbered: their numbers may need more than 64 bits."""
 
 _MOST_SORTED = 4096
 """Sorting so many cells, to see whether two are equal, is faster than looking for equal maxima."""

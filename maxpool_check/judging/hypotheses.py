@@ -43,7 +43,7 @@ _OF_VALUES = frozenset(
 """The mistakes in the values. All others of whole results are in the windows, or in the numbering."""
 
 _MOST_PADDED = 2**24
-"""X is padded to so many cells at most, to see whether the padding has taken part."""
+"""The most cells of a padded X, which shows whether the padding took part."""
 
 _Numberings = Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]
 

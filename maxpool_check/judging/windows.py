@@ -331,7 +331,8 @@ def _values_of(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, .
     """The marked output cells, each with its window (d1 x ... x dn, the taps inside X)."""
     if not where.any():
         return
-    tables = [(axis.dilation, *axis.taps()) for axis in oracle.pooling.geometry]
+    # As integers of Python: taps that are 2^62 apart are counted beyond 64 bits.
+    tables = [(axis.dilation, *(each.tolist() for each in axis.taps())) for axis in oracle.pooling.geometry]
     for at in map(tuple, np.argwhere(where)):
         taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
         yield at, oracle.core[at[:2]][taps]

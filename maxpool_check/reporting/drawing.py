@@ -26,7 +26,7 @@ _AROUND = 2
 _MOST_OF_TARGET = 4
 
 _MOST_PADDING = 100
-"""So many positions in the padding are drawn at each side."""
+"""The most positions in the padding that are drawn on each side."""
 
 """Cells with the value that the target returned are marked if there are no more than these."""
 

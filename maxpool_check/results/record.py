@@ -1,6 +1,6 @@
 """The types of a record: JSON lines of a header, the executions of a run and the outputs that they name, and a footer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
@@ -359,6 +359,14 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     contradicted: dict[str, dict[str, dict[str, str]]] = {}
     outputs_left_out: int | None = None
     conclusion: Conclusion | msgspec.UnsetType = msgspec.UNSET
+
+
+def target_of(error: str, targets: Iterable[str]) -> str | None:
+    """The target, one of these names, that an error of a footer begins with; None if it may concern all of them.
+
+    The name of a ``command:`` target may begin another's.
+    """
+    return max((name for name in targets if error.startswith(f"{name} ")), key=len, default=None)
 
 
 Line = RunHeader | Execution | StoredOutput | RunFooter

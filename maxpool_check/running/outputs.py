@@ -39,7 +39,7 @@ _SHOWN = 3
 """So many cases without a result are named."""
 
 _SEARCHED = 100
-"""For so many unknown ids, the nearest known one is searched."""
+"""A known id like an unknown one is searched for at most 100 unknown ids."""
 
 _NO_READY = 'the first line must be that of the program: {"type": "ready", "protocol": 1}'
 
@@ -278,5 +278,4 @@ def missing_results(missing: Mapping[str, Iterable[str]], cases: int) -> Iterato
     for target, ids in missing.items():
         names = list(ids)
         shown = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
-        count = f"{len(names)} of {plural(cases, 'case')} {'has' if len(names) == 1 else 'have'} no result"
-        yield f"{count} in {target}: {shown}; select cases with PATH and -k, or say of them that they are unable"
+        yield f"{target} has no result of {len(names)} of {plural(cases, 'case')}: {shown}; select cases with PATH and -k, or say of them that they are unable"

@@ -95,7 +95,7 @@ class ProtocolCheck:
         self._target, self._seconds, self._report = Target(name, seconds), seconds, report
         self._worker: Worker | None = None
         self._lines: list[tuple[str, str]] = []
-        # As in a run, it is no number that a program can count to.
+        # As in a run, a program cannot know the number before it has read it.
         self._number = secrets.randbelow(10**6)
 
     def run(self) -> None:
@@ -295,7 +295,7 @@ def _ended(worker: Worker) -> str:
 
 
 def accepted_case(profile: TargetProfile) -> Case:
-    """A plain case that a target accepts, if it can be two axes of float32; of its own document if it accepts none."""
+    """A plain case of a dtype and rank that a target accepts, preferably float32 and two axes; if there is none, any plain case."""
     # What a target takes may be the language of a runtime, and no document.
     names = profile.description.specs or (profile.description.speaks,)
     documents = [SPECIFICATIONS[name if name in SPECIFICATIONS else DEFAULT] for name in names]

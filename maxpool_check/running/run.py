@@ -15,7 +15,7 @@ from maxpool_check.judging.naming import Observations, contradictions
 from maxpool_check.judging.target_selector import OUTPUTS
 from maxpool_check.results.details import RunSettings
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
-from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
+from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader, target_of
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions, RunPlan
 from maxpool_check.running.executors import CaseResults, ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
@@ -154,10 +154,6 @@ class TargetRecorders:
             executions=sum(counts.values()) if counts else 0,
             summary={name: counts} if counts else {},
             known=tuple(entry for entry in footer.known if entry.target == name),
-            errors=tuple(error for error in footer.errors if self._target_of(error) in (None, name)),
+            errors=tuple(error for error in footer.errors if target_of(error, self._recorders) in (None, name)),
             contradicted={name: footer.contradicted[name]} if name in footer.contradicted else {},
         )
-
-    def _target_of(self, error: str) -> str | None:
-        """The target whose name the error begins with; that of a ``command:`` target may begin another's."""
-        return max((name for name in self._recorders if error.startswith(f"{name} ")), key=len, default=None)

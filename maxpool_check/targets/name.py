@@ -115,7 +115,7 @@ class TargetName:
 
     @property
     def selected_by(self) -> frozenset[str]:
-        """Names of which a defect that is about it must hold one: of the runtime and its distribution, or of the tool."""
+        """The names of its runtime, distribution and tool: a defect about it names one of them."""
         if not self.is_released:
             return frozenset({self.text})
         return frozenset({self.runtime, self.distribution, *([] if self.tool is None else [self.tool.name])})

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from maxpool_check.results.storage import read
-from tests.conftest import KERNELS, command, misbehaving, reports_in, untimed
+from tests.conftest import CASES, KERNELS, command, misbehaving, reports_in, untimed
 
 RIGHT = f"python:{KERNELS}:right"
 
@@ -148,6 +148,34 @@ def test_a_check_tries_what_the_program_has_and_says_ok_only_of_a_case_that_was_
         path.write_text(example.replace('"dtypes": DTYPES', fields))
         done = cli("targets", "check", f"command:{sys.executable} {path}")
         assert (done.code, "\nOK " in done.out) == (code, code == 0), done.out
+
+
+def test_a_program_does_not_choose_the_defects_that_excuse_it(cli, tmp_path):
+    words = (CASES / "edge/neg-inf.yaml", "-k", "edge/neg-inf:first-plane-float32", "--variants", "indices")
+    transcript, outputs = tmp_path / "talk.jsonl", tmp_path / "board.jsonl"
+    release = "onnxruntime==1.23.2"
+    cli("run", *words, "-t", release, "--transcript", transcript).check(0, "KNOWN DEFECTS")
+    said = [
+        json.loads(each["line"])
+        for each in map(json.loads, transcript.read_text().splitlines())
+        if each["direction"] == "out"
+    ]
+    result = next(each for each in said if each.get("type") == "result" and "Indices" in each["outputs"])
+    ready = {
+        "type": "ready",
+        "protocol": 1,
+        "distribution": "onnxruntime",
+        "version": "1.23.2",
+        "provider": "CPUExecutionProvider",
+    }
+    line = {
+        "case": "edge/neg-inf:first-plane-float32",
+        "variant": "indices",
+        "type": "result",
+        "outputs": result["outputs"],
+    }
+    outputs.write_text(f"{json.dumps(ready)}\n{json.dumps(line)}\n")
+    cli("run", *words, "-t", f"outputs:{outputs}").check(1, "UNEXPECTED")
 
 
 READ = """\

@@ -89,7 +89,7 @@ UNABLE = {"case": "small:padded", "type": "unable", "message": "not run on the b
 def test_a_case_without_a_result_never_conforms(cli, small, outputs, tmp_path):
     target, record = outputs(ORDINARY), tmp_path / "r.jsonl"
     done = cli("run", small, "-t", target, "-o", record).check(3)
-    assert f"5 of 6 cases have no result in {target}: small:padded, " in " ".join(done.out.split())
+    assert f"{target} has no result of 5 of 6 cases: small:padded, " in " ".join(done.out.split())
     assert f"Next: complete {target.removeprefix('outputs:')} and run again" in done.out
     verdicts = {(each.case, each.verdict.value) for each in read(record).executions}
     assert ("small:padded", "not-expressible") in verdicts

@@ -489,7 +489,12 @@ def test_what_follows_from_nothing_is_found_by_the_signature_alone(bundle, keys,
         (signed, ("--key", keys / "other.pub"), 1, "is by none of the keys"),
         (forged, (), 0, ""),
         (forged, ("--key", keys / "lab.pub"), 1, f"{SIGNATURE}: is missing"),
-        ({**signed, SIGNATURE: signed[SIGNATURE] + b"evil\n"}, (), 1, "it has something beside the signature"),
+        (
+            {**signed, SIGNATURE: signed[SIGNATURE] + b"evil\n"},
+            (),
+            1,
+            "the file is not one signature of OpenSSH, and nothing besides",
+        ),
         ({**forged, **signature}, (), 1, "the signature is not of this manifest"),
         ({**forged, **signature}, ("--key", keys / "lab.pub"), 1, "is not of this manifest"),
     ]:

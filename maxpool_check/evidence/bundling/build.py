@@ -212,7 +212,10 @@ def tensors_of(path: Path, member: str) -> Mapping[str, Path]:
 
 
 def derived(members: Mapping[str, bytes], most_cells: int = MOST_CELLS) -> dict[str, bytes]:
-    """All derived members, by name; ``most_cells`` is the largest X or Y of a case. Raises as :func:`~maxpool_check.evidence.bundling.contents.opened` does."""
+    """All derived members, by name; ``most_cells`` is the largest X or Y of a case.
+
+    Raises as :func:`~maxpool_check.evidence.bundling.contents.opened` does.
+    """
     with opened(members, most_cells) as contents:
         return derived_from(contents)
 

@@ -230,7 +230,7 @@ class _RecordCheck:
             text = f"is of {plural(corpus.cases, 'case')}, and the files of its cases have {beside}"
             self._add("header: corpus", text)
         elif len(self._contents.records) == 1 and corpus.cases != count:
-            # Of several records, another one may be of more cases.
+            # Where a bundle has several records, another record may have more cases.
             text = f"is of {plural(corpus.cases, 'case')}, and the bundle has {count}"
             if corpus.cases < count:
                 self._add("header: corpus", text)

@@ -16,7 +16,7 @@ _NAMESPACE = "maxpool-check-evidence"
 
 _MOST_BYTES = 2**20
 _FORM = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n[A-Za-z0-9+/=\n]+-----END SSH SIGNATURE-----\n")
-"""A signature as ssh-keygen writes it, which ignores what stands behind it."""
+"""A signature as ssh-keygen writes it. ssh-keygen itself ignores bytes behind a signature."""
 
 _PUBLIC_KEY = re.compile(rb"(?:ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+")
 _ANYBODY = "signer"
@@ -59,7 +59,7 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
     and ``OSError`` for a key that cannot be read.
     """
     if not _FORM.fullmatch(signature):
-        raise WrongSignature("it has something beside the signature, or none")
+        raise WrongSignature("the file is not one signature of OpenSSH, and nothing besides")
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         file, allowed = Path(temporary) / "signature", Path(temporary) / "allowed_signers"
         file.write_bytes(signature)
