@@ -51,7 +51,8 @@ class Features:
             else:
                 values = OF_CASES[name](self)
             # Pads and strides may need more than 64 bits.
-            self._quantities[name] = values if isinstance(values, np.ndarray) else np.array([*values], object)
+            is_numpy = isinstance(values, (np.ndarray, np.generic))
+            self._quantities[name] = np.asarray(values) if is_numpy else np.array([*values], object)
         return self._quantities[name]
 
     @cached_property
@@ -96,6 +97,16 @@ class Features:
     def context(self) -> Context:
         """The nodes around MaxPool."""
         return self.case.context
+
+
+def _if_accepted(quantity: Callable[[Features], Any]) -> Callable[[Features], Any]:
+    """A quantity of one number or word that a case has only if its document accepts it."""
+    return lambda of: [quantity(of)] if isinstance(of.case.resolved, Pooling) else ()
+
+
+def _planes(of: Features) -> list[np.ndarray]:
+    """The cells of each image and channel; none if the tensor has no spatial axes."""
+    return [plane for image in of.tensor for plane in image] if of.tensor.ndim > 2 else []
 
 
 def _zero_pad(case: Case, nodes: Sequence[Node]) -> Sequence[tuple[int, int]] | None:
@@ -200,21 +211,19 @@ OF_CASES: Mapping[str, Callable[[Features], Any]] = {
     "dtype": lambda of: [of.tensor.dtype.name],
     "subnormal": lambda of: is_subnormal(of.tensor) if is_float(of.tensor.dtype) else (),
     "sign-of-zero": lambda of: (
-        np.signbit(of.tensor[of.tensor == 0].astype(np.float64)) if is_float(of.tensor.dtype) else ()
+        np.signbit(of.tensor[of.tensor == 0].astype(np.float64)).astype(int) if is_float(of.tensor.dtype) else ()
     ),
     "fraction": lambda of: of.tensor != np.floor(of.tensor) if is_float(of.tensor.dtype) else (),
     # It needs all bits of an integer of 16 or more.
     "wide": lambda of: of.tensor > int(highest(of.tensor.dtype)) // 2 if of.tensor.dtype.name in _WIDE else (),
-    "plane-of-nan": lambda of: [
-        plane.size > 0 and bool((plane != plane).all()) for image in of.tensor for plane in image
-    ],
-    "plane-with-ties": lambda of: [len(np.unique(plane)) < plane.size for image in of.tensor for plane in image],
+    "plane-of-nan": lambda of: [plane.size > 0 and bool((plane != plane).all()) for plane in _planes(of)],
+    "plane-with-ties": lambda of: [len(np.unique(plane)) < plane.size for plane in _planes(of)],
     # What the document makes of the attributes, if it accepts the case.
-    "auto_pad": lambda of: [of.meaning(Role.AUTO_PAD)],
-    "rounding": lambda of: [_rounding(of.geometry, of.meaning(Role.AUTO_PAD), of.meaning(Role.ROUNDING))],
-    "storage-order": lambda of: [of.pooling.numbering.storage_order],
-    "index_type": lambda of: [of.pooling.numbering.dtype],
-    "index-axis": lambda of: [of.pooling.numbering.axis],
+    "auto_pad": _if_accepted(lambda of: of.meaning(Role.AUTO_PAD)),
+    "rounding": _if_accepted(lambda of: _rounding(of.geometry, of.meaning(Role.AUTO_PAD), of.meaning(Role.ROUNDING))),
+    "storage-order": _if_accepted(lambda of: of.pooling.numbering.storage_order),
+    "index_type": _if_accepted(lambda of: of.pooling.numbering.dtype),
+    "index-axis": _if_accepted(lambda of: of.pooling.numbering.axis),
     # What the attributes say that the case gives, whether or not the document accepts them.
     "given-stride": lambda of: of.integers(Role.STRIDE),
     "given-dilation": lambda of: of.integers(Role.DILATION),
@@ -250,3 +259,21 @@ OF_CASES: Mapping[str, Callable[[Features], Any]] = {
     "inside": lambda of: [of.context.inside],
 }
 """Quantities of the tensor that enters MaxPool, of the attributes, and of the nodes around MaxPool."""
+
+NAMES = (*OF_AXES, *OF_CASES, *(f"{prefix}-{name}" for prefix in ("row", "different") for name in OF_AXES))
+"""The names of all quantities."""
+
+IN_WORDS = frozenset({
+    "dtype", "auto_pad", "rounding", "storage-order", "index_type",
+    "given-activation", "given-auto-pad", "given-rounding", "given-storage-order",
+    "operator", "last-in-front", "first-behind", "second-behind", "cast-behind", "mode-of-pad",
+    "dtype-of-zero-point-in-front", "constants-of-unsqueeze", "inside",
+})  # fmt: skip
+"""Quantities that are words, not numbers."""
+
+YES_OR_NO = frozenset({
+    "clipped", "empty-window", "axis-without-window", "window-beginning-in-end-padding",
+    "subnormal", "fraction", "wide", "plane-of-nan", "plane-with-ties",
+    "zero-pad", "zero-pad-of-cast", "pad-with-axes", "infinity-of-pad", "size-of-run-time",
+})  # fmt: skip
+"""Quantities that say whether something is so, and are compared with nothing."""
