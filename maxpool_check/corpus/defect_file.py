@@ -13,8 +13,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import LEVEL_NAMES, concerns, meets_as_variant, unmet
 from maxpool_check.corpus.document import Document, parse, read, text_of
-from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
-from maxpool_check.corpus.problems import CorpusError, Problem, Structure
+from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES, stated_in
+from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.corpus.schema import read_schema
 from maxpool_check.judging.defects import (
@@ -197,6 +197,8 @@ class _Reader:
                 continue
             try:
                 values[key] = parsers[key](value) if key in parsers else value
+            except BadValue as error:
+                self.problems += [self._document.problem((*at, *each.path), str(each)) for each in error.all]
             except ValueError as error:
                 self.problems.append(self._document.problem(at, str(error)))
         return values
@@ -241,7 +243,7 @@ def _conditions(fields: Mapping[str, Any]) -> Conditions:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
-    return Conditions(**values)
+    return Conditions(**{**values, **stated_in(fields)})
 
 
 def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
@@ -250,7 +252,14 @@ def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
         "optimizers": tuple,
         "versions": lambda text: TargetSelector.of("onnxruntime", text).bounds,
     }
-    return tuple(Remedy(**{name: parsers.get(name, str)(value) for name, value in item.items()}) for item in items)
+
+    def remedy(number: int) -> Remedy:
+        try:
+            return Remedy(**{name: parsers.get(name, str)(value) for name, value in items[number].items()})
+        except BadValue as error:
+            raise error.inside(number, "conditions") from error
+
+    return tuple(map(remedy, range(len(items))))
 
 
 def _documents(names: list[str]) -> tuple[str, ...]:

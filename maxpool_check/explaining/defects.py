@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from maxpool_check.corpus.defect_versions import DefectVersions
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Combined, Conditions, Defect, ExpectedDivergence
 from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.details import ARCHITECTURES
@@ -81,7 +81,7 @@ def repaired(defect: Defect, fixed: str) -> str:
 
 
 def conditions(of: Conditions) -> list[str]:
-    """The conditions of a defect, as its file has them."""
+    """The conditions of a defect, each with what it names or states."""
     texts = {name: str(value).lower() for name, value in of.said.items()}
     texts |= {name: ", ".join(map(str, value)) for name, value in of.said.items() if isinstance(value, (list, tuple))}
     return [f"{name.replace('_', ' ')}: {text}" for name, text in texts.items()]
@@ -101,11 +101,11 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "reviewer": defect.reviewer or None,
         "reviewed": str(defect.reviewed) if defect.reviewed is not None else None,
         "remedies": [
-            {**dataclasses.asdict(each), "words": each.words, "conditions": dict(each.conditions.said)}
+            {**dataclasses.asdict(each), "words": each.words, "conditions": _conditions_data(each.conditions)}
             for each in defect.remedies
         ],
         "documents": list(defect.documents),
-        "conditions": dict(defect.conditions.said),
+        "conditions": _conditions_data(defect.conditions),
         "expect": [
             {
                 "runtime": expected.when.runtime,
@@ -113,11 +113,22 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
                 "cases": None if expected.by_conditions else list(expected.cases),
                 "kinds": sorted(kind.value for kind in expected.kinds),
                 "variants": _variants(expected),
-                "conditions": dict(expected.conditions.said),
+                "conditions": _conditions_data(expected.conditions),
             }
             for expected in defect.expected
         ],
     }
+
+
+def _conditions_data(of: Conditions) -> dict[str, Any]:
+    """The conditions that say something, with combined rules in words."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return list(map(plain, value))
+        return str(value) if isinstance(value, Combined) else value
+
+    return {name: plain(value) for name, value in of.said.items()}
 
 
 def _target(defect: Defect, versions: DefectVersions) -> str:

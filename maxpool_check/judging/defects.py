@@ -76,26 +76,43 @@ OUTPUTS = {kind.value: kind.output for kind in DivergenceKind}
 
 
 @dataclass(frozen=True)
+class Combined:
+    """Several rules that a condition combines: ``all`` of them hold, or ``any``; or one that does ``not`` hold."""
+
+    word: str
+    rules: tuple["Stated", ...]
+
+    def __str__(self) -> str:
+        texts = list(map(str, self.rules))
+        between = " or " if self.word == "any" else " and "
+        return f"not {texts[0]}" if self.word == "not" else f"({between.join(texts)})"
+
+
+Stated = str | Combined
+"""What a condition states about a case: the name of a flag, or a rule of its own, as ``corpus.rules`` has them."""
+
+
+@dataclass(frozen=True)
 class Conditions:
     """What holds for every execution that shows a defect; what is empty or None says nothing.
 
     ``dtypes``, ``spatial`` (numbers of spatial axes), ``channels_multiple_of`` and ``values`` are those of the tensor that
-    enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
-    ``corpus.features``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around
-    MaxPool, ``graph`` flags of its nodes; ``opset`` bounds its operator set, ``optimization``
-    names the levels. ``indices``: whether Indices are an output. ``processor`` is as :meth:`Processor.has` takes it.
+    enters MaxPool; ``geometry``, ``values`` and ``graph``, which is about the nodes around MaxPool, are flags of
+    ``corpus.features`` and rules; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has
+    around MaxPool; ``opset`` bounds its operator set, ``optimization`` names the levels. ``refused`` names why the document
+    excludes the graph. ``indices``: whether Indices are an output. ``processor`` is as :meth:`Processor.has` takes it.
     """
 
     dtypes: tuple[str, ...] = ()
     spatial: tuple[int, ...] = ()
     channels_multiple_of: int | None = None
     indices: bool | None = None
-    geometry: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    any_values: tuple[str, ...] = ()
+    geometry: tuple[Stated, ...] = ()
+    values: tuple[Stated, ...] = ()
+    any_values: tuple[Stated, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    graph: tuple[str, ...] = ()
+    graph: tuple[Stated, ...] = ()
     optimization: tuple[str, ...] = ()
     opset: str = ""
     refused: str | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from maxpool_check.corpus.conditions import about, concerns, is_expected, meets, says_something
 from maxpool_check.corpus.features import VALUE_WORDS
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Stated
 from maxpool_check.models.cases import ALONE, CHAIN, GRAPH, CaseMaker, ModelCase, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
@@ -252,8 +252,13 @@ def _needs_negative(*conditions: Conditions) -> bool:
 def _needs(*conditions: Conditions) -> str:
     """The values that are needed to meet all of these conditions, in words; empty: any."""
     required = dict.fromkeys(flag for each in conditions for flag in each.values)
-    parts = [VALUE_WORDS[flag] for flag in required]
+    parts = list(map(_value_words, required))
     for each in conditions:
         if each.any_values and not required.keys() & set(each.any_values):
-            parts.append(" or ".join(VALUE_WORDS[flag] for flag in each.any_values))
+            parts.append(" or ".join(map(_value_words, each.any_values)))
     return " and ".join(parts)
+
+
+def _value_words(stated: Stated) -> str:
+    """Values in words: those of a flag as reports call them, those of a rule as the rule says."""
+    return VALUE_WORDS.get(str(stated), str(stated))

@@ -7,7 +7,7 @@ from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import shown_by
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
+from maxpool_check.judging.defects import Combined, Conditions, Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.models.analysis import analyse, reaching
@@ -146,6 +146,12 @@ def expectation(*kinds, variants=None, **conditions):
     kinds = frozenset(map(DivergenceKind, kinds))
     selector = TargetSelector.of("onnxruntime")
     return ExpectedDivergence("d", selector, ("a",), kinds, variants, conditions=Conditions(**conditions))
+
+
+def test_values_that_a_defect_states_in_a_rule_are_needed_as_the_rule_says(reached):
+    rule = Combined("not", ("some value < 9",))
+    stating = defect("D", expectation("shape"), values=("nan", rule))
+    assert reached(ort(), {}, [stating])["D"].needs == "NaN and not some value < 9"
 
 
 FLOAT = {"dtypes": ("float32",)}
