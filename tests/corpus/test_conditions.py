@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 import maxpool_check
+from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
+from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
 from maxpool_check.corpus.quantities import Features
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.defects import Conditions, Defect, Severity
 from maxpool_check.results.variants import variant_named
+from tests.conftest import CASES
 
 
 def case(*sizes, dtype=np.float32, spec="onnx-22", k=2, refused=False, values=None, **attributes):
@@ -33,17 +36,17 @@ def same(*sizes, **attributes):
     return case(*sizes, auto_pad="SAME_UPPER", **attributes)
 
 
-FLAGS = {
+WINDOWS = {
     "padding": (case(pads=1), case()),
     "dilation": (case(dilations=[2, 1]), case(dilations=1)),
-    "dilation-over-31-bits": (case(dilations=2**31, k=1), case(dilations=2**31 - 1, k=1)),
+    "some given-dilation >= 2147483648": (case(dilations=2**31, k=1), case(dilations=2**31 - 1, k=1)),
     "no-dilation": (case(), case(dilations=[2, 1])),
     "strides": (case(strides=[1, 2]), case(strides=1)),
     "strides-and-dilations-of-1": (case(strides=1, dilations=1, pads=1), case(dilations=[2, 1])),
     "same": (same(), case(auto_pad="VALID")),
     "same-of-dilated-kernel": (same(dilations=2), same(dilations=[2, 1], k=[1, 2])),
     "same-crops": (same(1, 1, 8, 5, strides=4), same(strides=2)),
-    "same-beside-half-of-kernel": (same(1, 1, 6, 5, strides=2, k=3), same(k=3)),
+    "some begin != cells-before-middle": (same(1, 1, 6, 5, strides=2, k=3), same(k=3)),
     "unequal-pads": (case(pads=[1, 0, 0, 0]), case(pads=[1, 0, 1, 0])),
     "several-images": (case(2, 1, 5, 5), case(1, 2, 5, 5)),
     "stride-over-31-bits": (case(strides=[2**31, 1]), case(strides=[2**31 - 1, 1])),
@@ -59,21 +62,23 @@ FLAGS = {
     "empty-window": (case(pads=2), case(pads=1)),
     "no-window": (case(k=7, strides=3), case(k=5)),
     "no-cells": (case(0, 1, 5, 5), case()),
-    "no-window-of-stride": (case(k=6, strides=3), case(k=5, strides=3)),
+    "some stride-of-axis-of-size-0 > 1": (case(k=6, strides=3), case(k=5, strides=3)),
     "no-channels": (case(1, 0, 5, 5), case(0, 1, 5, 5)),
     "rows-padded-or-stride-above-2": (case(pads=[0, 1, 0, 0]), case(pads=[1, 0, 0, 0], strides=[3, 2])),
-    "small-squares-with-row-stride-above-2": (case(k=3, strides=[1, 3]), case(k=3, strides=[3, 2])),
+    "some tensor-axes == 4": (case(), case(1, 1, 5)),
+    "(every kernel == 2 or every kernel == 3)": (case(k=3), case(k=[2, 3])),
+    "some row-stride > 2": (case(k=3, strides=[1, 3]), case(k=3, strides=[3, 2])),
     "global": (case(k=5), case(k=[5, 4])),
-    "several-cells": (case(k=[1, 2]), case(k=1)),
+    "some kernel > 1": (case(k=[1, 2]), case(k=1)),
     "blocks-of-16-channels": (planes(32, 5), planes(15, 5)),
     "no-blocks-of-16-channels": (planes(16, 5, 5), planes(16, 5)),
-    "blocks-of-16-channels-or-no-dilation": (planes(16, 5, dilations=2), planes(8, 5, dilations=2)),
+    "(blocks-of-16-channels or no-dilation)": (planes(16, 5, dilations=2), planes(8, 5, dilations=2)),
     "blocks-of-8-channels": (planes(24, 5), planes(12, 5)),
     "no-blocks-of-8-channels": (planes(4, 5), planes(8, 5)),
-    "blocks-of-8-channels-or-no-dilation": (planes(8, 5, dilations=2), case(dilations=2)),
+    "(blocks-of-8-channels or no-dilation)": (planes(8, 5, dilations=2), case(dilations=2)),
     "stride-0": (case(strides=[0, 1], refused=True), case(strides=1)),
-    "negative-strides": (case(strides=[-1, 1], refused=True), case(strides=[0, 1], refused=True)),
-    "dilation-below-1": (case(dilations=[0, 1], refused=True), case(dilations=[2, 1])),
+    "some given-stride < 0": (case(strides=[-1, 1], refused=True), case(strides=[0, 1], refused=True)),
+    "some given-dilation < 1": (case(dilations=[0, 1], refused=True), case(dilations=[2, 1])),
     "negative-pads": (case(pads=[-1, 0, 0, 0], refused=True), case(pads=1)),
 }
 SPECIAL = {
@@ -117,44 +122,66 @@ GRAPHS = {
             graph(pad(), pads=[1, 0, 0, 0]), graph(pad(), CAST),
         ],
     ),
-    "large-zero-pad-in-front": ([graph(LARGE), graph(pad(), pads=[1, 0, 0, 0])], [graph(), graph(pad())]),
-    "small-zero-pad-in-front-of-cast": ([graph(pad(), CAST)], [graph(pad()), graph(CAST), graph(pad(), CAST, BACK)]),
-    "quantize-behind": ([graph(after=[QUANTIZE])], [graph(), graph(after=[RELU, QUANTIZE])]),
-    "no-quantize-behind": ([graph(), graph(after=[RELU, QUANTIZE])], [graph(after=[QUANTIZE])]),
-    "cast-in-front": ([graph(CAST)], [graph(CAST, RELU), graph(after=[CAST])]),
-    "cast-behind": ([graph(after=[CAST])], [graph(after=[RELU, CAST]), graph(CAST)]),
-    "two-casts-behind": ([graph(after=[CAST, BACK])], [graph(after=[CAST]), graph(CAST, after=[BACK])]),
-    "int8-zero-point-in-front": (
+    "some cells-of-zero-pad-beyond-kernel >= 0": ([graph(LARGE), graph(pad(), pads=[1, 0, 0, 0])], [graph(), graph(pad())]),
+    "some zero-pad-of-cast": ([graph(pad(), CAST)], [graph(pad()), graph(CAST), graph(pad(), CAST, BACK)]),
+    "no cells-of-zero-pad-of-cast-beyond-kernel >= 0": ([graph(pad(), CAST), graph(LARGE)], [graph(LARGE, CAST)]),
+    "some first-behind == QuantizeLinear": ([graph(after=[QUANTIZE])], [graph(), graph(after=[RELU, QUANTIZE])]),
+    "no first-behind == QuantizeLinear": ([graph(), graph(after=[RELU, QUANTIZE])], [graph(after=[QUANTIZE])]),
+    "some last-in-front == Cast": ([graph(CAST)], [graph(CAST, RELU), graph(after=[CAST])]),
+    "some first-behind == Cast": ([graph(after=[CAST])], [graph(after=[RELU, CAST]), graph(CAST)]),
+    "some second-behind == Cast": ([graph(after=[CAST, BACK])], [graph(after=[CAST]), graph(CAST, after=[BACK])]),
+    "some dtype-of-zero-point-in-front == int8": (
         [graph(DEQUANTIZE, dtype=np.int8)],
         [graph(DEQUANTIZE, dtype=np.uint8), graph(WITHOUT_ZERO, dtype=np.int8), graph()],
     ),
-    "negative-scale-behind": ([graph(after=[RELU, REVERSED])], [graph(after=[QUANTIZE]), graph()]),
-    "pad-of-mode-wrap": ([graph(pad(mode="wrap"), RELU)], [graph(pad(mode="edge")), graph()]),
-    "pad-with-axes": ([graph(pad([1, 1], axes=[2]))], [graph(pad())]),
-    "pad-of-infinity": ([graph(pad(constant_value=float("-inf")))], [graph(pad(constant_value=-1)), graph()]),
+    "some scale-behind < 0": ([graph(after=[RELU, REVERSED])], [graph(after=[QUANTIZE]), graph()]),
+    "some mode-of-pad == wrap": ([graph(pad(mode="wrap"), RELU)], [graph(pad(mode="edge")), graph()]),
+    "some pad-with-axes": ([graph(pad([1, 1], axes=[2]))], [graph(pad())]),
+    "some infinity-of-pad": ([graph(pad(constant_value=float("-inf")))], [graph(pad(constant_value=-1)), graph()]),
     "pad-that-crops": ([graph(CROP), graph(after=[CROP_BEHIND])], [graph(pad()), graph()]),
-    "cast-to-int64-behind": ([graph(after=[RELU, Node("Cast", {"to": "int64"})])], [graph(after=[CAST]), graph()]),
-    "leaky-relu": ([graph(LEAKY), graph(after=[LEAKY])], [graph(RELU)]),
-    "unsqueeze-axes-as-input": ([graph(UNSQUEEZE_INPUT)], [graph(UNSQUEEZE), graph()]),
+    "some cast-behind == int64": ([graph(after=[RELU, Node("Cast", {"to": "int64"})])], [graph(after=[CAST]), graph()]),
+    "some operator == LeakyRelu": ([graph(LEAKY), graph(after=[LEAKY])], [graph(RELU)]),
+    "some constants-of-unsqueeze == input": ([graph(UNSQUEEZE_INPUT)], [graph(UNSQUEEZE), graph()]),
     "dynamic-sizes": ([graph(dimensions=("N", 1, "H", 5))], [graph()]),
     "function": ([graph(inside="function")], [graph(), graph(inside="If")]),
-    "negative-scale-in-front": ([graph(NEGATIVE, dtype=np.int8)], [graph(DEQUANTIZE, dtype=np.int8), graph()]),
+    "some scale-in-front < 0": ([graph(NEGATIVE, dtype=np.int8)], [graph(DEQUANTIZE, dtype=np.int8), graph()]),
 }  # fmt: skip
 
 EXAMPLES = [
-    *(("geometry", flag, [having], [other]) for flag, (having, other) in FLAGS.items()),
+    *(("geometry", flag, [having], [other]) for flag, (having, other) in WINDOWS.items()),
     *(("values", flag, [case(values=having)], [case(values=other)]) for flag, (having, other) in SPECIAL.items()),
     *(("graph", flag, having, others) for flag, (having, others) in GRAPHS.items()),
 ]
 
 
-def test_every_flag_has_an_example_here():
-    assert (set(FLAGS), set(SPECIAL), set(GRAPHS)) == (set(GEOMETRY), set(VALUES), set(GRAPH))
+def stated_by_defects(*forms):
+    """The flags and rules that the conditions of the defects of the corpus state, by their text."""
+    every = [
+        conditions
+        for defect in read_all_defects(defect_files(CASES))
+        for conditions in (each.conditions for each in (defect, *defect.expected, *defect.remedies))
+    ]
+    return {str(stated): stated for conditions in every for form in forms for stated in getattr(conditions, form)}
+
+
+STATED = {
+    "geometry": stated_by_defects("geometry"),
+    "values": stated_by_defects("values", "any_values"),
+    "graph": stated_by_defects("graph"),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "flags", "examples"),
+    [("geometry", GEOMETRY, WINDOWS), ("values", VALUES, SPECIAL), ("graph", GRAPH, GRAPHS)],
+)
+def test_every_flag_and_every_rule_of_a_defect_has_an_example_here(form, flags, examples):
+    assert {*examples} == {*flags, *STATED[form]}
 
 
 @pytest.mark.parametrize(("form", "flag", "having", "others"), EXAMPLES, ids=[flag for _, flag, _, _ in EXAMPLES])
-def test_a_flag(form, flag, having, others):
-    conditions = Conditions(**{form: (flag,)})
+def test_a_flag_or_a_rule(form, flag, having, others):
+    conditions = Conditions(**{form: (STATED[form].get(flag, flag),)})
     assert [meets(conditions, Features(each)) for each in having] == [True] * len(having)
     assert [meets(conditions, Features(each)) for each in others] == [False] * len(others)
 
