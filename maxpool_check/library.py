@@ -22,7 +22,7 @@ from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Ret
 from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, parse_variants
-from maxpool_check.running.decisions import RunPlan
+from maxpool_check.running.run import RunPlan
 from maxpool_check.running.run import run as run_plan
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.specifications.maxpool import document_of, plain_attributes, policies_of, tensor_of

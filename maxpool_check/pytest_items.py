@@ -20,13 +20,11 @@ from maxpool_check.commands.options import SECONDS
 from maxpool_check.commands.run import command
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import SUFFIXES, collect, defect_files, is_defect_file, shipped_root
-from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.selection import ALL, names_of_documents, of_documents
 from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.inputs import read_inputs
 from maxpool_check.models.model_file import BadModel, read_model
@@ -38,7 +36,7 @@ from maxpool_check.reporting.model_view import explained_result
 from maxpool_check.results.record import ExitCode, KnownStatus, Line
 from maxpool_check.results.storage import record_of
 from maxpool_check.running.case_run import executions, run_case
-from maxpool_check.running.decisions import apply_known
+from maxpool_check.running.labels import Labels
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -150,10 +148,8 @@ class CaseItem(Item):
         """Run the case, judge the results, and compare them with the known defects."""
         session = self.settings.session(self.target)
         target = session.profile.description
-        known = with_cases(self.known, [self.case])
-        entries = [each for defect in known for each in defect.expected if each.covers(target)]
-        ledger = Ledger(entries, date.today(), target.version, target.architecture)
-        judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
+        labels = Labels([target], self.known, date.today())
+        judged = [labels.label(self.case, execution) for execution in executions(run_case(session, self.case))]
         texts = []
         for each in (execution for execution in judged if execution.unexpected):
             status = each.status.upper() or "ERROR"
@@ -161,7 +157,7 @@ class CaseItem(Item):
             texts.append("\n".join(map(inert.line, [heading, *ExecutionView(each).lines()])))
         if texts:
             raise Wrong("\n\n".join(texts))
-        audit = ledger.audit(lambda _, pattern: pattern == self.case.id)
+        audit = labels.audits[target.name].statuses(lambda _, pattern: pattern == self.case.id)
         for name, (status, reason) in audit.items():
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED):
                 texts.append(inert.line(f"[XPASS(strict)] known defect {name} no longer occurs: {reason}"))

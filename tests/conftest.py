@@ -22,8 +22,7 @@ from maxpool_check.commands.main import main
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.storage import record_of
-from maxpool_check.running.decisions import RunPlan
-from maxpool_check.running.run import run
+from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import parse
 from tests import forked_workers
 
@@ -34,6 +33,13 @@ MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 NOT_INHERITED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 SLOW = frozenset((ROOT / "tests/slow.txt").read_text().splitlines())
 """The functions of the tests that ``make test`` leaves out."""
+
+
+def known_defect(name, cases, kinds, runtime="python", reason="r", **fields):
+    """A file of one defect that is expected of cases, as YAML; ``fields`` are those of what is expected."""
+    expected = json.dumps({"cases": cases, "kinds": kinds, **fields})
+    about = f"title: {json.dumps(reason)}, severity: wrong-on-finite, mechanism: {json.dumps(reason)}"
+    return f"defects:\n  - {{id: {name}, runtime: {json.dumps(runtime)}, {about}, expect: [{expected}]}}\n"
 
 
 # Before the tests are selected by their markers.

@@ -2,6 +2,7 @@
 
 Without names it makes all, the issues of defects, and the pages that follow from them; ``pages`` are these alone: the index of the
 known defects of all runtimes, and the matrix. A run that is not as expected is named, and its report written all the same.
+``--label`` executes nothing: it writes the defects of today into the committed records, and makes their pages.
 """
 
 import io
@@ -10,19 +11,26 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
+import msgspec
 import yaml
 
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.corpus.defect_versions import VersionsShown, read_versions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.blocks import Document, Paragraph, Section, Span, Table
-from maxpool_check.reporting.writers import markdown
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.writers import markdown, write_markdown
+from maxpool_check.results.record import Execution, RunFooter
+from maxpool_check.results.storage import Recorder, lines_of, name_of, read
+from maxpool_check.results.summary import RunSummary
+from maxpool_check.running.labels import Labels
 from tests import report_matrix
-from tests.conftest import CASES, ROOT
+from tests.conftest import CASES, ROOT, shipped
 
 TABLE = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text())
 NAMES = (*TABLE["runs"], *(f"{name}-history" for name in TABLE["histories"]), "pages")
@@ -80,12 +88,59 @@ def commands(jobs):
         yield f"{name}-history", [*words, "-j", "2", *reports], report
 
 
+def labelled(path):
+    """The lines of a record with the status and the defect that each execution has today; a case that is gone, or another, says nothing."""
+    cases, record = {case.id: case for case in shipped().cases}, read(path)
+    started = datetime.fromisoformat(record.header.started).astimezone(timezone.utc).date()
+    versions, summary = read_versions(CASES), RunSummary()
+    spans = {
+        each.id: versions.summary(each) for each in read_all_defects(defect_files(CASES)) if versions.showing(each)
+    }
+    labels = Labels(
+        record.header.targets, read_all_defects(defect_files(CASES)), started,
+        versions=lambda defect: spans.get(defect.id, VersionsShown()),
+    )  # fmt: skip
+    for line in lines_of(path):
+        if isinstance(line, Execution):
+            case = cases.get(line.case)
+            if case is not None and case.sha256 == line.case_sha256:
+                plain = {"known": None, "status": "", "explained_by": (), "unexplained": ()}
+                line = labels.label(case, msgspec.structs.replace(line, **plain))
+            summary.add(line)
+        if isinstance(line, RunFooter):
+            known = tuple(labels.entries(lambda *_: False))
+            code = summary.exit_code(known, line.errors, strict=False)
+            line = msgspec.structs.replace(line, known=known, exit_code=code)
+        yield line
+
+
+def label(path):
+    """Write a committed record and its page again, if the defects of today name some of its executions otherwise."""
+    lines = list(labelled(path))
+    executions = [line for line in lines if isinstance(line, Execution)]
+    changed = sum(new != old for new, old in zip(executions, read(path).executions, strict=True))
+    if not changed:
+        return
+    with tempfile.TemporaryDirectory() as folder, Recorder(Path(folder, "record.jsonl")) as recorder:
+        for line in lines:
+            recorder.write(line)
+        path.write_bytes(lzma.compress(Path(folder, "record.jsonl").read_bytes(), filters=[XZ]))
+        with path.with_name(f"{name_of(path)}.md").open("w") as page:
+            write_markdown(RunReport(recorder.record, recorder.record.footer.exit_code), page)
+    click.echo(f"{path.name}: {changed} executions labelled again")
+
+
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.option("--label", "labels", is_flag=True, help="Write the defects of today into the records; execute nothing.")
 @click.option("--tool", default=str(Path(sys.executable).with_name("maxpool-check")), help="The tool that makes them.")
 @click.option("-j", "jobs", type=int, default=1, help="Processes of each run: more of them make the record sooner.")
-def make(names, tool, jobs):
+def make(names, labels, tool, jobs):
     """Make reports."""
+    if labels:
+        for path in report_matrix.RECORDS:
+            label(path)
+        return
     chosen = names or [name for name in NAMES if not TABLE["runs"].get(name, {}).get("installed")]
     for name, words, file in commands(jobs):
         if name not in chosen:

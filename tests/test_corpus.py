@@ -9,8 +9,8 @@ import pytest
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
-from maxpool_check.corpus.collection import defect_files, files_naming
-from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
+from maxpool_check.corpus.collection import defect_files, files_naming, with_observed
+from maxpool_check.corpus.defect_file import read_all_defects, unmatched, unmet_conditions
 from maxpool_check.evidence.references import references
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions
@@ -20,6 +20,7 @@ from tests.conftest import CASES, ROOT, shipped
 from tests.report_matrix import REPORTS, record_at
 
 CORPUS = shipped()
+DEFECTS = read_all_defects(CORPUS.known_files)
 FILES = {name: list(cases) for name, cases in groupby(CORPUS.cases, lambda case: case.id.partition(":")[0])}
 PRINTED = (CASES / "documents", CASES / "sonnx", CASES / "refusals")
 """What the documents print and what they exclude: the part of the corpus that an old release is always run on."""
@@ -85,7 +86,7 @@ def test_no_two_cases_are_the_same_and_each_has_a_title_of_its_own():
 @pytest.mark.parametrize("path", CORPUS.known_files, ids=lambda path: path.stem)
 def test_every_defect_names_cases_that_meet_its_conditions(path):
     assert unmatched(path, [case.id for case in CORPUS.cases]) == []
-    assert unmet_conditions(path, read_defects(path), CORPUS.cases) == []
+    assert unmet_conditions(path, DEFECTS, CORPUS.cases) == []
 
 
 def executions(done, new=frozenset()):
@@ -163,8 +164,8 @@ def test_a_run_reads_all_files_that_have_a_defect_of_its_target():
         read = files_naming(files, target.selected_by)
         selected = (target.distribution, target.text)
         needed = {
-            file for file in files for defect in read_defects(file) for each in defect.expected
-            for provider in (each.when.provider, "", *target.providers)
+            file for file in files if file.suffix == ".yaml" for defect in read_all_defects(with_observed([file]))
+            for each in defect.effects for provider in (each.when.provider, "", *target.providers)
             if each.when.is_about(selected[0], provider or "", selected[1])
         }  # fmt: skip
         assert needed <= set(read), target

@@ -4,22 +4,17 @@ from functools import partial
 
 import pytest
 
-from tests.conftest import KERNELS, run_pytest
+from tests.conftest import KERNELS, known_defect, run_pytest
 from tests.models import zoo
 from tests.models.writing import saved
 
 RIGHT, SEED, PADS = (
     f"--maxpool-check=python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "pads_with_zero")
 )
-KNOWN = """\
-known:
-  - id: seed
-    when: python
-    cases: ["small:neg-inf"]
-    kinds: [indices-sentinel, y-lowest-for-neg-inf]
-    variants: [indices, y-only]
-    reason: It keeps the seed of its scan.
-"""
+KNOWN = known_defect(
+    "seed", ["small:neg-inf"], ["indices-sentinel", "y-lowest-for-neg-inf"], reason="It keeps the seed of its scan.",
+    variants=["indices", "y-only"],
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from maxpool_check.words import plural
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.importers import Suite
+    from maxpool_check.judging.defects import Defect
 
 
 _SUITES = {
@@ -126,20 +127,18 @@ def lint(paths: Sequence[Path]) -> int:
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.corpus.case import contradictions, disagreements
-    from maxpool_check.corpus.defect_file import read_defects, unmatched, unmet_conditions
+    from maxpool_check.corpus.defect_file import read_all_defects, unmatched, unmet_conditions
     from maxpool_check.corpus.problems import CorpusError
 
-    corpus, problems, count = CaseFiles(paths).read(check=contradictions), list[object](), 0
-    for file in corpus.known_files:
-        try:
-            defects = read_defects(file)
-        except CorpusError as error:
-            problems.extend(error.problems)
-            continue
-        count += len(defects)
-        if corpus.whole:
-            problems.extend(unmatched(file, [case.id for case in corpus.cases]))
-            problems.extend(unmet_conditions(file, defects, corpus.cases))
+    corpus, problems = CaseFiles(paths).read(check=contradictions), list[object]()
+    defects, ids = list["Defect"](), {case.id for case in corpus.cases}
+    try:
+        defects = read_all_defects(corpus.known_files)
+    except CorpusError as error:
+        problems.extend(error.problems)
+    for file in corpus.known_files if corpus.whole and not problems else ():
+        problems.extend(unmatched(file, ids))
+        problems.extend(unmet_conditions(file, defects, corpus.cases))
     if problems:
         raise Mistakes(problems)
     errata = 0
@@ -149,7 +148,7 @@ def lint(paths: Sequence[Path]) -> int:
             options.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
     files_of_cases = len({case.origin.path for case in corpus.cases})
     options.echo(
-        f"{plural(len(corpus.cases), 'case')} in {plural(files_of_cases, 'file')}, {plural(count, 'defect')}: "
+        f"{plural(len(corpus.cases), 'case')} in {plural(files_of_cases, 'file')}, {plural(len(defects), 'defect')}: "
         f"no problems, {plural(errata, 'erratum', 'errata')}"
     )
     return 0

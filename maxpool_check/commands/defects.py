@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maxpool_check.comparing.defects import DefectStatus, TargetStatus
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.corpus.conditions import CasesOfEffects
     from maxpool_check.corpus.defect_versions import DefectVersions
     from maxpool_check.judging.defects import Defect
     from maxpool_check.results.record import Execution, ExitCode, Record
@@ -93,11 +94,10 @@ def list_(names: tuple[str, ...], live: bool, as_json: bool, path: Path | None) 
 @_ids
 @options.targets()
 @_records
-@click.option("--write", is_flag=True, help="Write down which versions were tested, and which defects they show.")
 @options.jobs
 @_folder
 def check(
-    names: tuple[str, ...], targets: "tuple[TargetName, ...]", records: tuple[Path, ...], write: bool, jobs: int, path: Path | None,
+    names: tuple[str, ...], targets: "tuple[TargetName, ...]", records: tuple[Path, ...], jobs: int, path: Path | None,
 ) -> int:  # fmt: skip
     """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
@@ -110,40 +110,31 @@ def check(
       maxpool-check defects check ORT-PAD-FOLDED -t onnxruntime
     """
     from maxpool_check.commands import case_files, executing
-    from maxpool_check.comparing.defects import completeness, statuses
-    from maxpool_check.corpus.collection import NAME, default_path, is_shipped, root_of
-    from maxpool_check.corpus.conditions import with_cases
-    from maxpool_check.corpus.defect_versions import write_versions
+    from maxpool_check.comparing.defects import statuses
+    from maxpool_check.corpus.collection import NAME, default_path
+    from maxpool_check.corpus.conditions import CasesOfEffects
 
     if path is None and names and not {*names} & {each.id for each in case_files.all_defects(default_path())[0]}:
         path = Path(NAME)
     path = path or default_path()
-    if write and is_shipped(path):
-        raise click.UsageError(
-            "--write changes the corpus; make one of your own with 'maxpool-check cases copy DIR', and pass it with -p DIR"
-        )
     if bool(targets) == bool(records):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))
-    known, versions, _ = case_files.all_defects(path)
+    known, _, _ = case_files.all_defects(path)
     ids = {defect.id for defect in _chosen(known, names)}
-    defects = with_cases(known, corpus.cases)
+    cases = CasesOfEffects(known, corpus.cases)
     shown = [options.read_record(each) for each in records]
-    shown += [_run(corpus, target, [each for each in defects if each.id in ids], jobs) for target in targets]
+    shown += [_run(corpus, cases, target, [each for each in known if each.id in ids], jobs) for target in targets]
     are_expected, is_executed = True, False
     for record in shown:
-        for status in statuses(record, defects, completeness(record, [case.id for case in corpus.cases])):
+        for status in statuses(record, known, cases):
             # Of others, the cases of those that were chosen show a part.
             status = replace(status, defects=tuple(each for each in status.defects if each.defect.id in ids))
             options.echo("\n".join(_lines(status)))
-            for line in _remedies(corpus, status, targets):
+            for line in _remedies(corpus, cases, status, targets):
                 options.echo(line)
             are_expected &= status.is_as_expected
             is_executed |= any(each.executed for each in status.defects)
-            if write:
-                versions = _with_tests(versions, status, [defect.id for defect in known if defect.id not in ids])
-    if write:
-        options.echo(f"written to {write_versions(root_of(path), versions)}")
     return _exit_code(shown, is_expected=are_expected, is_executed=is_executed)
 
 
@@ -161,26 +152,6 @@ def _exit_code(shown: "Iterable[Record]", *, is_expected: bool, is_executed: boo
     return ExitCode.AS_EXPECTED
 
 
-def _with_tests(versions: "DefectVersions", status: "TargetStatus", others: Sequence[str]) -> "DefectVersions":
-    """What is known of the versions, with what a target shows; nothing is said of the ``others``."""
-    from maxpool_check.judging.target_selector import TargetSelector
-
-    target = status.target
-    if not target.version:
-        raise click.UsageError(f"{target.name} names no version, so that none can be written down")
-    about = (target.distribution, target.provider, target.name)
-    by_runtime: dict[str, list[DefectStatus]] = {}
-    for each in status.defects:
-        names = (name for name in each.defect.runtimes if TargetSelector.of(name).is_about(*about))
-        by_runtime.setdefault(next(names, each.defect.runtime), []).append(each)
-    for runtime, found in by_runtime.items():
-        undecided = [each.defect.id for each in found if not each.complete]
-        if len(undecided) < len(found):
-            shown = [each.defect.id for each in found if each.shown]
-            versions = versions.with_test(runtime, target.version, shown, [*undecided, *others])
-    return versions
-
-
 def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect]":
     """The defects with these ids or of these runtimes; all without names. Raises ``click.UsageError``."""
     if not defects:
@@ -193,22 +164,25 @@ def _chosen(defects: "Sequence[Defect]", names: Collection[str]) -> "list[Defect
     return [defect for defect in defects if not names or named[defect.id] & wanted]
 
 
-def _run(corpus: "Corpus", target: "TargetName", defects: "Sequence[Defect]", jobs: int) -> "Record":
+def _run(
+    corpus: "Corpus", about: "CasesOfEffects", target: "TargetName", defects: "Sequence[Defect]", jobs: int
+) -> "Record":
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
     from maxpool_check.commands import executing
     from maxpool_check.results.variants import DEFAULT_VARIANTS
 
     distribution = target.distribution if target.is_released else str(target).partition(":")[0]
-    entries = [
-        each
+    effects = [
+        effect
         for defect in defects
-        for each in defect.expected
-        if any(each.when.is_about(distribution, provider, str(target)) for provider in target.providers)
+        for effect in defect.effects
+        if any(effect.when.is_about(distribution, provider, str(target)) for provider in target.providers)
     ]
-    cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
+    ids = {case for effect in effects for case in about.ids(effect)}
+    cases = [case for case in corpus.cases if case.id in ids]
     if not cases:
         raise click.UsageError(f"there is no defect of {target}")
-    variants = {*DEFAULT_VARIANTS, *(variant for entry in entries for variant in entry.variants or ())}
+    variants = {*DEFAULT_VARIANTS, *(variant for effect in effects for variant in effect.variants or ())}
     record = executing.run_cases(corpus, cases, [target], jobs=jobs, quiet=options.setting("quiet"), variants=variants)
     if record.footer is not None and record.footer.errors:
         raise options.Incomplete("; ".join(record.footer.errors))
@@ -226,15 +200,22 @@ def _lines(status: "TargetStatus") -> Iterator[str]:
             yield f"  {each.defect.id}  {each.defect.severity.value}  {count}{': ' if problem else ''}{problem}"
     if status.unexpected:
         yield f"  {plural(len(status.unexpected), 'execution')} that no defect expects:"
-    groups: dict[tuple[str, str], list[str]] = {}
-    for execution in status.unexpected:
-        groups.setdefault((", ".join(execution.kinds), execution.variant), []).append(execution.case)
-    for (kinds, variant), cases in sorted(groups.items(), key=lambda each: -len(each[1])):
-        yield f"    {len(cases)} x {kinds} ({variant}), such as {cases[0]}"
+    yield from (f"    {line}" for line in _groups(status.unexpected))
     yield "  as expected" if status.is_as_expected else "  NOT as expected"
 
 
-def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[TargetName]") -> Iterator[str]:
+def _groups(executions: "Iterable[Execution]") -> Iterator[str]:
+    """Executions by their kinds and variants, the largest groups first."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for execution in executions:
+        groups.setdefault((", ".join(execution.kinds), execution.variant), []).append(execution.case)
+    for (kinds, variant), cases in sorted(groups.items(), key=lambda each: -len(each[1])):
+        yield f"{len(cases)} x {kinds} ({variant}), such as {cases[0]}"
+
+
+def _remedies(
+    corpus: "Corpus", about: "CasesOfEffects", status: "TargetStatus", targets: "Sequence[TargetName]"
+) -> Iterator[str]:
     """What the remedies of the defects that a target shows do on their cases."""
     from maxpool_check.models.repair import try_remedies
 
@@ -242,8 +223,9 @@ def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[Targe
         for each in status.defects:
             if not (each.shown and each.defect.remedy(status.target.version)):
                 continue
-            entries = [entry for entry in each.defect.expected if entry.covers(status.target)]
-            cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
+            effects = [effect for effect in each.defect.effects if effect.covers(status.target)]
+            ids = {case for effect in effects for case in about.ids(effect)}
+            cases = [case for case in corpus.cases if case.id in ids]
             limits = options.setting("timeout", 60.0), options.memory_in_bytes()
             trial = try_remedies(each.defect, cases, target, _MOST_TRIED, *limits)
             shown = {name for names in (*trial.repaired.values(), trial.left) for name in names}
@@ -253,10 +235,13 @@ def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[Targe
                 yield f"  {each.defect.id}: {plural(len(trial.left), 'execution')} left, such as {trial.left[0]}"
 
 
-@command.command("accept", short_help="Write entries for the faults of a record.")
+@command.command("accept", short_help="Write down what a record shows of defects, and entries for other faults.")
 @click.argument("record", type=options.FILE, metavar="RECORD")
 @click.option(
-    "--reason", required=True, type=_TEXT, metavar="TEXT", help="Why the runtime diverges, or why you accept it."
+    "--reason",
+    type=_TEXT,
+    metavar="TEXT",
+    help="Why the runtime does what no defect explains, or why you accept it; entries with it are written.",
 )
 @click.option("--issue", type=_ADDRESS, metavar="URL", help="The address of an issue upstream, https://...")
 @click.option("--reviewer", type=_TEXT, metavar="NAME", help="Who has reviewed it today.")
@@ -265,76 +250,165 @@ def _remedies(corpus: "Corpus", status: "TargetStatus", targets: "Sequence[Targe
     "--kind",
     type=options.KIND,
     metavar="KIND",
-    help="Only executions that show it.  [default: all that are unexpected]",
+    help="Only entries of executions that show it.  [default: all that no defect explains]",
 )
 @click.option(
     "-o", "--output", "file", type=options.FILE, metavar="FILE",
-    help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
+    help="Where to write entries.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def accept(
-    record: Path, reason: str, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
+    record: Path, reason: str | None, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
     file: Path | None,
 ) -> int:  # fmt: skip
-    """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
+    """Write down in which cases and versions RECORD shows the defects of its corpus, and entries for the faults that none explains.
 
-    What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
-    entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
-    names it. Of models, these are the results that failed. Widen 'versions' by hand once you know which releases are
-    concerned: bisect finds them.
+    What the mechanism of a defect explains becomes an observation, in defects/observed/; so does a case that no longer shows
+    it. Nothing is written of a mechanism: what no defect explains stays new until you describe the defect, or give a --reason.
+    An entry with a reason lists exact cases, exact kinds, the variants that show them, and the version that was tested; or the
+    kernel, as -t names it. Of models, these are the results that failed. Read the difference before you commit it. Exits with 1
+    if faults are left.
 
     \b
     Examples:
-      maxpool-check defects accept record.jsonl --reason 'reviewed: as documented'
+      maxpool-check defects accept record.jsonl
       maxpool-check defects accept record.jsonl --reason 'as documented' --kind refuses-valid
     """
     from maxpool_check.commands import case_files
-    from maxpool_check.comparing.defects import defects_for
-    from maxpool_check.corpus.conditions import with_cases
-    from maxpool_check.corpus.defect_file import read_defects
-    from maxpool_check.corpus.editing import add
-    from maxpool_check.judging.defects import Upstream
+    from maxpool_check.comparing.defects import faults_without
+    from maxpool_check.corpus.collection import KNOWN_NAME, defect_files, with_observed
+    from maxpool_check.corpus.conditions import CasesOfEffects
+    from maxpool_check.corpus.defect_file import read_all_defects
 
     stored = options.read_record(record)
     if stored.mistakes:
         options.refuse_incomplete(record, stored)
-    files = [file] if file is not None else _files(next(iter(stored.executions), None))
+    root = None if file is not None else _root(next(iter(stored.executions), None))
+    files = [each for each in [file] if each is not None and each.exists()] if root is None else defect_files(root)
     with case_files.mistakes():
-        by_file = {each: read_defects(each) if each.exists() else [] for each in files}
-    known = [defect for defects in by_file.values() for defect in defects]
-    cases = _cases(stored.executions) if known else {}
-    with options.raising(ValueError, about=f"nothing can be written for {record}: "):
-        added = defects_for(stored, with_cases(known, tuple(cases.values())), reason, kind, cases)
-    if not added:
+        known = read_all_defects(with_observed(files))
+    cases = CasesOfEffects(known, _cases(stored.executions).values())
+    faults = faults_without(stored, known, cases)
+    if root is not None and known:
+        faults = _observe(stored, root, known, cases)
+    if not faults:
         options.refuse_incomplete(record, stored)
         options.echo("no unexpected divergences")
         return 0
-    upstream = Upstream("open", date.today(), issue) if issue is not None else None
+    if reason is None:
+        return _left(faults)
+    entries = _Entries(reason, issue, reviewer, expires, kind)
+    return _add(stored, faults, known, entries, file or (root or Path()) / KNOWN_NAME)
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """What the entries of an acceptance say."""
+
+    reason: str
+    issue: str | None
+    reviewer: str | None
+    expires: date | None
+    kind: str | None
+
+
+def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "CasesOfEffects") -> "list[Execution]":
+    """Write what a record shows of the defects of a corpus; the faults that none of them explains."""
+    from maxpool_check.commands import case_files
+    from maxpool_check.comparing.defects import statuses
+    from maxpool_check.comparing.observing import observed
+    from maxpool_check.corpus.collection import defect_files
+    from maxpool_check.corpus.defect_file import read_defects
+    from maxpool_check.corpus.defect_versions import read_versions, write_versions
+    from maxpool_check.corpus.observed import is_observed_file, observed_file, read_observations, write_observations
+
+    with case_files.mistakes():
+        files = [each for each in defect_files(root) if not is_observed_file(each)]
+        places = {defect.id: observed_file(each) for each in files for defect in read_defects(each)}
+        before = [line for each in {*places.values()} if each.is_file() for line in read_observations(each)]
+        versions = read_versions(root)
+    after = observed(stored, known, before, cases, versions)
+    for each in sorted({*places.values()}):
+        lines = [line for line in after.observations if places[line.defect] == each]
+        if {*map(repr, lines)} != {repr(line) for line in before if places[line.defect] == each}:
+            write_observations(each, lines)
+            options.echo(f"written: {each}")
+    for verb, by_defect in (("added", after.added), ("no longer shown", after.removed)):
+        for name, executions in sorted(by_defect.items()):
+            options.echo(f"{name}: {plural(len(executions), 'execution')} {verb}, such as {executions[0]}")
+    if (root / "defects").is_dir():
+        for status in statuses(stored, known, cases):
+            versions = _with_tests(versions, status)
+        options.echo(f"written: {write_versions(root, versions)}")
+    return after.unexplained
+
+
+def _left(faults: "Sequence[Execution]") -> int:
+    """Say which faults no defect explains."""
+    for line in _groups(faults):
+        options.echo(line)
+    options.echo(
+        f"{plural(len(faults), 'execution')} left that no defect explains: describe the defect ('maxpool-check docs defects'), "
+        "and accept the record again; or give a --reason, with which entries are written"
+    )
+    return 1
+
+
+def _add(
+    stored: "Record", faults: "Sequence[Execution]", known: "Sequence[Defect]", entries: _Entries, file: Path
+) -> int:
+    """Write entries for faults to a file."""
+    from maxpool_check.commands import case_files
+    from maxpool_check.comparing.defects import defects_for
+    from maxpool_check.corpus.editing import add
+    from maxpool_check.judging.defects import Upstream
+
+    with options.raising(ValueError, about="nothing can be written: "):
+        added = defects_for(stored, faults, entries.reason, entries.kind, {defect.id for defect in known})
+    upstream = Upstream("open", date.today(), entries.issue) if entries.issue is not None else None
     added = [
         replace(
-            defect, upstream=upstream, reviewer=reviewer or "",
-            reviewed=date.today() if reviewer is not None else None,
-            expected=tuple(replace(each, expires=expires) for each in defect.expected),
+            defect, upstream=upstream, reviewer=entries.reviewer or "",
+            reviewed=date.today() if entries.reviewer is not None else None,
+            effects=tuple(replace(each, expires=entries.expires) for each in defect.effects),
         )
         for defect in added
     ]  # fmt: skip
-    places = {defect.id: each for each, defects in by_file.items() for defect in defects}
+    if not added:
+        options.echo("no unexpected divergences")
+        return 0
     with case_files.mistakes():
-        for each in by_file:
-            if mine := [defect for defect in added if places.get(defect.id, files[0]) == each]:
-                add(each, mine)
+        add(file, added)
     for defect in added:
-        (expected,) = defect.expected
-        kinds = ", ".join(sorted(each.value for each in expected.kinds))
-        fits = " (fits its conditions: review)" if defect.id in places else ""
-        options.echo(f"{defect.id}: {kinds} of {plural(len(expected.cases), 'case')}, {expected.when}{fits}")
-    written = ", ".join(dict.fromkeys(str(places.get(defect.id, files[0])) for defect in added))
-    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {written}; review before you commit")
+        (effect,) = defect.effects
+        kinds = ", ".join(sorted(each.value for each in effect.kinds))
+        options.echo(f"{defect.id}: {kinds} of {plural(len(effect.cases), 'case')}, {effect.when}")
+    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {file}; review before you commit")
     return 0
 
 
-def _files(first: "Execution | None") -> list[Path]:
-    """The files of defects that the next run of a record's cases reads, that to write new ones to before all others."""
-    from maxpool_check.corpus.collection import KNOWN_NAME, defect_files, is_shipped, root_of
+def _with_tests(versions: "DefectVersions", status: "TargetStatus") -> "DefectVersions":
+    """What is known of the versions of runtimes, with what a target shows."""
+    from maxpool_check.judging.target_selector import TargetSelector
+
+    target, by_runtime = status.target, dict[str, list["DefectStatus"]]()
+    for each in status.defects:
+        names = (
+            name
+            for name in each.defect.runtimes
+            if TargetSelector.of(name).is_about(target.distribution, target.provider, target.name)
+        )
+        by_runtime.setdefault(next(names, each.defect.runtime), []).append(each)
+    for runtime, found in by_runtime.items():
+        undecided = [each.defect.id for each in found if not each.complete]
+        if target.version and len(undecided) < len(found):
+            shown = [each.defect.id for each in found if each.shown]
+            versions = versions.with_test(runtime, target.version, shown, undecided)
+    return versions
+
+
+def _root(first: "Execution | None") -> Path:
+    """The root of the corpus of a record's cases."""
+    from maxpool_check.corpus.collection import is_shipped, root_of
 
     origin = Path(first.origin.rpartition(":")[0] if first is not None else "")
     if is_shipped(origin):
@@ -344,8 +418,7 @@ def _files(first: "Execution | None") -> list[Path]:
     # The folder that the id of the case is relative to.
     inside = Path(first.case.rpartition(":")[0])
     is_inside = origin.with_suffix("").match(str(inside))
-    root = origin.parents[len(inside.parts) - 1] if is_inside else root_of(origin)
-    return [*dict.fromkeys((root / KNOWN_NAME, *defect_files(root)))]
+    return origin.parents[len(inside.parts) - 1] if is_inside else root_of(origin)
 
 
 def _cases(executions: "Iterable[Execution]") -> "dict[str, Case]":
@@ -375,27 +448,29 @@ def lint(paths: Sequence[Path], records: tuple[Path, ...]) -> int:
     """
     from maxpool_check.commands import case_files
     from maxpool_check.comparing.defects import never_matching
-    from maxpool_check.corpus.conditions import with_cases
-    from maxpool_check.corpus.defect_file import read_defects, unmatched
+    from maxpool_check.corpus.collection import with_observed
+    from maxpool_check.corpus.conditions import CasesOfEffects
+    from maxpool_check.corpus.defect_file import read_all_defects, unmatched
+    from maxpool_check.corpus.observed import is_observed_file
     from maxpool_check.results.record import KnownStatus
 
     corpus = case_files.CaseFiles(paths).read()
     stored = [options.read_record(path) for path in records]
     problems, count = [], 0
-    for file in corpus.known_files:
+    for file in (each for each in corpus.known_files if not is_observed_file(each)):
         with case_files.mistakes():
-            defects = read_defects(file)
+            defects = read_all_defects(with_observed([file]))
         count += len(defects)
         problems += [
-            f"{file}: {defect.id} expired on {entry.expires}"
+            f"{file}: {defect.id} expired on {effect.expires}"
             for defect in defects
-            for entry in defect.expected
-            if entry.expired(date.today())
+            for effect in defect.effects
+            if effect.expired(date.today())
         ]
         if corpus.whole:
             problems += [f"{problem}: orphaned" for problem in unmatched(file, [case.id for case in corpus.cases])]
-        expected = with_cases(defects, corpus.cases)
-        problems += [f"{file}: no record shows {defect.id}" for defect in never_matching(expected, stored)]
+        missing = never_matching(defects, stored, CasesOfEffects(defects, corpus.cases))
+        problems += [f"{file}: no record shows {defect.id}" for defect in missing]
         ids = {defect.id for defect in defects}
         problems += [
             f"{file}: {entry.id} is stale on {entry.target}: {' '.join(entry.message.split())}"

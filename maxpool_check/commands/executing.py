@@ -16,7 +16,7 @@ from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
 from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root
+from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root, with_observed
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.problems import Problem
@@ -24,10 +24,9 @@ from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Conclusion, ExitCode, Line, Record, RunFooter
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
-from maxpool_check.running.run import run
+from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
 from maxpool_check.words import plural
 
@@ -45,7 +44,7 @@ def read_known(
         raise click.UsageError(
             f"--known names files that the lock does not cover; put them into defects/ of the corpus, and make {lock} again"
         )
-    chosen = [each for each in files or default if each != NO_DEFECTS]
+    chosen = [each for each in with_observed(files) or default if each != NO_DEFECTS]
     with mistakes():
         return read_all_defects(chosen), chosen
 

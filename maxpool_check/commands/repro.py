@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
         return None if is_model else case_files.find(name, path), None, DefectVersions()
     defects, versions, ids = case_files.all_defects(path, name)
     for defect in (each for each in defects if each.id == name):
-        cases = (each for item in defect.expected for each in item.cases or () if not is_glob(each))
+        cases = (each for effect in defect.effects for each in effect.cases if not is_glob(each))
         if (example := defect.example or next(cases, None)) is None:
             raise click.UsageError(f"the defect {defect.id} has no example; name the case instead")
         return case_files.find(example, path), defect, versions
@@ -151,10 +152,9 @@ def _subject(
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.corpus.case import contradictions
     from maxpool_check.corpus.collection import NAME
-    from maxpool_check.corpus.conditions import shown_by
-    from maxpool_check.corpus.quantities import Features
     from maxpool_check.explaining.defects import repaired
     from maxpool_check.running.case_run import executions, run_case
+    from maxpool_check.running.labels import Labels
 
     found, defect, versions = known
     candidates = iter([found] if found is not None else [])
@@ -176,9 +176,10 @@ def _subject(
     if variant is not None and not is_named:
         defects, versions, _ = case_files.all_defects(Path(NAME))
         (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
-        defect = shown_by(defects, target, Features(case_run.case), variant, execution)
+        labelled = Labels([target], (), date.today(), lambda: defects).label(case_run.case, execution)
+        defect = next((each for each in defects if each.id == labelled.known), None)
     about = target.selected_as, target.provider, target.name
-    is_its = defect is not None and any(each.when.is_about(*about) for each in defect.expected)
+    is_its = defect is not None and any(each.when.is_about(*about) for each in defect.effects)
     fixed = versions.fixed_in(defect, "" if is_gone else target.version) if defect is not None and is_its else None
     if defect is not None and fixed is not None:
         options.echo(repaired(defect, fixed))
@@ -197,21 +198,21 @@ def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple
         # It says which there are.
         named = executing.variants_named(case, name)
     elif name is None and defect is not None:
-        expected = [each for each in defect.expected if each.by_conditions or each.binds(case.id)]
-        named = [variant for each in expected for variant in sorted(each.variants or ())]
+        effects = [each for each in defect.effects if not each.cases or each.lists(case.id)]
+        named = [variant for each in effects for variant in sorted(each.variants or ())]
     return tuple(dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant)))))
 
 
 def _chosen(case_run: "CaseRun", name: str | None, defect: "Defect | None") -> "Variant | None":
-    """The variant to reproduce: the first that diverges, as some entry of the defect expects, or Y alone if it shows the same."""
+    """The variant to reproduce: the first that diverges, as some effect of the defect does, or Y alone if it shows the same."""
     from maxpool_check.judging.defects import shows
     from maxpool_check.results.variants import Y_ONLY
 
     def is_expected(variant: "Variant") -> bool:
         kinds = set(case_run.judgements[variant].kinds)
-        entries = defect.expected if defect is not None else ()
+        effects = defect.effects if defect is not None else ()
         return defect is None or any(
-            kinds == {each for each in entry.kinds if shows(variant, each)} for entry in entries
+            kinds == {each for each in effect.kinds if shows(variant, each)} for effect in effects
         )
 
     named = [each for each in case_run.diverging if case_run.results[each].request is not None]
@@ -225,8 +226,7 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
 
     The example of a defect stays as it is if it is small: a smaller one may show another with the same kinds.
     """
-    from maxpool_check.corpus.conditions import meets
-    from maxpool_check.corpus.quantities import Features
+    from maxpool_check.corpus.conditions import CaseFeatures
     from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
     from maxpool_check.running.case_run import run_case
     from maxpool_check.running.shrinking import shrunk
@@ -240,7 +240,7 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
         # The others are not compared with it.
         needed = tuple(variant for variant in needed if variant == chosen)
     small = shrunk(
-        session, case_run, chosen, needed, lambda case: defect is None or meets(defect.conditions, Features(case))
+        session, case_run, chosen, needed, lambda case: defect is None or CaseFeatures(case).meets(defect.conditions)
     )
     title = f"{', '.join(kind.value for kind in kinds)} on {case_run.target}"
     return run_case(session, replace(small, id=case_run.case.id, title=title), subject.variants)

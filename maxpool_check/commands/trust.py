@@ -19,7 +19,7 @@ _ROOTS = (".git", ".hg")
 _ONLY_READ = ("paths", "path", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus")
 """The parameters whose files are read and never written."""
 
-_ACTING = ("find_links", "dask", "key", "run", "clear", "write")
+_ACTING = ("find_links", "dask", "key", "run", "clear")
 """The parameters besides targets that start, install or remove something, or say whom to trust."""
 
 

@@ -3,23 +3,21 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from fnmatch import fnmatchcase
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
-from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, fingerprint, is_glob, shows, worst
+from maxpool_check.corpus.conditions import CasesOfEffects
+from maxpool_check.judging.defects import Defect, Effect, fingerprint, is_glob, shows, worst
+from maxpool_check.judging.explaining import best, by_effect, explains
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
-from maxpool_check.judging.ledger import Ledger
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
 from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Variant, variant_named
+from maxpool_check.running.labels import Labels
 
 _Kinds = frozenset[DivergenceKind]
-_IsComplete = Callable[[ExpectedDivergence], bool]
+_IsComplete = Callable[[Effect], bool]
 
 
 @dataclass(frozen=True)
@@ -53,56 +51,59 @@ class TargetStatus:
         return not self.unexpected and not any(status.problem for status in self.defects)
 
 
-def statuses(
-    record: Record, defects: Sequence[Defect], is_complete: _IsComplete = lambda _: True
-) -> list[TargetStatus]:
-    """The status of each target of a record by defects whose cases are resolved.
-
-    ``is_complete`` says whether the record has all cases of an entry: only then can it be stale.
-    """
-    return [_status(record, target, defects, is_complete) for target in record.header.targets]
+def statuses(record: Record, defects: Sequence[Defect], cases: CasesOfEffects) -> list[TargetStatus]:
+    """The status of each target of a record by defects; ``cases`` are those of the corpus."""
+    is_complete = completeness(record, cases)
+    return [_status(record, target, defects, cases, is_complete) for target in record.header.targets]
 
 
-def completeness(record: Record, corpus: Collection[str]) -> _IsComplete:
-    """Whether a record has all cases of an entry, in the variants that it is about and that its kinds compare.
+def completeness(record: Record, cases: CasesOfEffects) -> _IsComplete:
+    """Whether a record has all cases of an effect, in the variants that it is about and that its kinds compare.
 
-    ``corpus`` are the ids of all cases, which globs match.
+    A case that has changed since the record is not one of these.
     """
     executed = {(execution.case, execution.variant) for execution in record.executions}
-    cases = {case for case, _ in executed}
+    digests = {execution.case: execution.case_sha256 for execution in record.executions}
+    same = {
+        name
+        for name, sha256 in digests.items()
+        if name in cases.features and cases.features[name].case.sha256 == sha256
+    }
 
-    def is_complete(entry: ExpectedDivergence) -> bool:
-        needed = {variant.name for variant in entry.variants or ()}
-        needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds else set()
-        matching = (
-            [case for case in corpus if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
-            for pattern in entry.cases
-        )
-        return all(
-            bool(found) and all(case in cases and all((case, name) in executed for name in needed) for case in found)
-            for found in matching
-        )
+    def is_complete(effect: Effect) -> bool:
+        needed = {variant.name for variant in effect.variants or ()}
+        needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in effect.kinds else set()
+        names = cases.ids(effect)
+        listed = {case for case in effect.cases if not is_glob(case)}
+        return (
+            bool(names) and listed <= {*names} and all(case in same for case in names)
+            and all((case, name) in executed for case in names for name in needed)
+        )  # fmt: skip
 
     return is_complete
 
 
 def _status(
-    record: Record, target: TargetDescription, defects: Sequence[Defect], is_complete: _IsComplete
-) -> TargetStatus:
-    about = [
-        defect
-        for defect in defects
-        if any(entry.when.is_about(target.selected_as, target.provider, target.name) for entry in defect.expected)
+    record: Record, target: TargetDescription, defects: Sequence[Defect], cases: CasesOfEffects, is_complete: _IsComplete
+) -> TargetStatus:  # fmt: skip
+    names = target.selected_as, target.provider, target.name
+    about = [defect for defect in defects if any(effect.when.is_about(*names) for effect in defect.effects)]
+    labels = Labels([target], about, date.today())
+    labelled = [
+        labels.label(cases.features[each.case].case, each) if each.case in cases.features else each
+        for each in record.executions
+        if each.target == target.name and each.verdict in COMPARED
     ]
-    ledger, known, unknown = _explained(record, target, about)
-    audit = ledger.audit(lambda entry, _: is_complete(entry))
+    known = [each for each in labelled if each.status == "expected"]
+    unknown = [each for each in labelled if each.verdict in REPORTED and each.status != "expected"]
+    audit = labels.audits[target.name].statuses(lambda effect, _: is_complete(effect))
     found = []
     for defect in about:
         # What is expected of this version is no evidence of what is expected of other versions.
-        own = [entry for entry in defect.expected if entry.covers(target)]
+        own = [effect for effect in defect.effects if effect.covers(target)]
         shown = sum(
-            any(entry.expects(execution, target.version) for entry in entries)
-            for entries, executions in ((own, known), (defect.expected, unknown))
+            _shows_any(defect, effects, target, cases, execution)
+            for effects, executions in ((own, known), (defect.effects, unknown))
             for execution in executions
         )
         problem = "" if not shown else "shown, and not expected of this version and processor"
@@ -110,69 +111,92 @@ def _status(
             status, why = audit[defect.id]
             problem = why if status in (KnownStatus.STALE, KnownStatus.EXPIRED) else ""
         # What was reviewed on another processor says nothing of the version.
-        can_tell = any(entry.must_show(target.architecture) for entry in defect.expected)
-        is_decided = can_tell and all(map(is_complete, defect.expected))
+        can_tell = any(effect.must_show(target.architecture) for effect in defect.effects)
+        is_decided = can_tell and all(map(is_complete, defect.effects))
         executed = bool(shown) or audit.get(defect.id, (KnownStatus.NOT_EXECUTED,))[0] is not KnownStatus.NOT_EXECUTED
         found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided, executed))
     return TargetStatus(target, tuple(found), tuple(each for each in unknown if each.verdict in FAULTS))
 
 
-def _explained(
-    record: Record, target: TargetDescription, defects: Iterable[Defect]
-) -> tuple[Ledger, list[Execution], list[Execution]]:
-    """What is expected of a target; its divergences that known defects explain as a whole, and all others."""
-    covering = [entry for defect in defects for entry in defect.expected if entry.covers(target)]
-    ledger = Ledger(covering, date.today(), target.version, target.architecture)
-    known: list[Execution] = []
-    unknown: list[Execution] = []
-    for execution in record.executions:
-        if execution.target == target.name and execution.verdict in COMPARED:
-            ledger.compared(execution.case, variant_named(execution.variant))
-            if execution.verdict in REPORTED:
-                (unknown if ledger.known(execution).expected is None else known).append(execution)
-    return ledger, known, unknown
+def _shows_any(
+    defect: Defect, effects: Iterable[Effect], target: TargetDescription, cases: CasesOfEffects, execution: Execution
+) -> bool:
+    """Whether an execution shows one of some effects of a defect."""
+    if execution.case not in cases.features or not defect.explained.intersection(execution.kinds):
+        return False
+    features, variant = cases.features[execution.case], variant_named(execution.variant)
+    found = (by_effect(defect, effect, target.version, features, variant, execution) for effect in effects)
+    return any(each is not None and each.is_whole for each in found)
 
 
-def never_matching(known: Sequence[Defect], records: Iterable[Record]) -> list[Defect]:
+def never_matching(known: Sequence[Defect], records: Iterable[Record], cases: CasesOfEffects) -> list[Defect]:
     """The defects about some target of the records that no execution on it shows."""
-    every = [each for record in records for status in statuses(record, known) for each in status.defects]
+    every = [each for record in records for status in statuses(record, known, cases) for each in status.defects]
     shown = {each.defect.id for each in every if each.shown}
     expected = {each.defect.id for each in every if each.expected}
     return [defect for defect in known if defect.id in expected - shown]
 
 
-def defects_for(
-    record: Record, known: Sequence[Defect], reason: str, kind: str | None, cases: Mapping[str, Case]
-) -> list[Defect]:
-    """A defect for every group of cases that diverge alike on a target and that none expects.
+def faults_without(record: Record, known: Sequence[Defect], cases: CasesOfEffects) -> list[Execution]:
+    """The faults of a record of which defects expect nothing; ``cases`` are those of the record that are still there.
 
-    Each binds exact cases, exact kinds, the variants that show them, and the version that was tested. ``kind`` selects
-    the groups that show it. A known defect of the same kinds whose conditions all the cases meet is taken for them, with
-    what it is to expect in addition; ``cases`` are those of the record, by id.
+    What is wrong on special values alone, or outside a user's model alone, does not fail in it.
     """
-    ids = {defect.id for defect in known}
-    defects: list[Defect] = []
+    faults = []
+    targets = {target.name: target for target in record.header.targets}
+    for execution in record.executions:
+        if execution.verdict in FAULTS and execution.status not in ("special", "outside"):
+            target, variant = targets[execution.target], variant_named(execution.variant)
+            features = cases.features.get(execution.case) or _ById(execution.case)
+            found = (explains(defect, target, features, variant, execution) for defect in known)
+            if best([each for each in found if each is not None and each.is_expected], execution) is None:
+                faults.append(execution)
+    return faults
+
+
+@dataclass(frozen=True)
+class _ById:
+    """A case of which the id alone is known: effects that list it are about it."""
+
+    id: str
+
+    def applies(self, _: Defect, effect: Effect, /) -> bool:
+        return effect.lists(self.id)
+
+    def fits(self, _: Defect, __: Effect, /) -> bool:
+        return False
+
+    def listed_as(self, _: Effect, /) -> str:
+        return self.id
+
+
+def defects_for(
+    record: Record, faults: Sequence[Execution], reason: str, kind: str | None, ids: Collection[str]
+) -> list[Defect]:
+    """A defect for every group of cases that diverge alike on a target, of ``faults`` that no defect explains.
+
+    Each lists exact cases, with exact kinds, the variants that show them, and the version that was tested. ``kind`` selects
+    the groups that show it; ``ids`` are those of other defects.
+    """
+    ids, defects = {*ids}, list[Defect]()
     for target in record.header.targets:
-        faults: dict[str, dict[Variant, Execution]] = {}
-        for execution in _explained(record, target, known)[2]:
-            # What is wrong on special values alone, or outside a user's model alone, does not fail in it.
-            if execution.status not in ("special", "outside"):
-                faults.setdefault(execution.case, {})[variant_named(execution.variant)] = execution
+        of_cases: dict[str, dict[Variant, Execution]] = {}
+        for execution in (each for each in faults if each.target == target.name):
+            of_cases.setdefault(execution.case, {})[variant_named(execution.variant)] = execution
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
-        for case, by_variant in faults.items():
+        for case, by_variant in of_cases.items():
             for kinds, variants in _alike(by_variant):
                 if kind is None or DivergenceKind(kind) in kinds:
                     groups.setdefault((kinds, variants), []).append(case)
         for (kinds, variants), names in groups.items():
-            shown = [faults[case][variant] for case in names for variant in variants]
-            fitting = _fitting(known, target, kinds, variants, [cases.get(name) for name in names])
-            defect = fitting or _new(target, kinds, shown, ids)
+            shown = [of_cases[case][variant] for case in names for variant in variants]
+            defect = _new(target, kinds, shown, ids)
             ids.add(defect.id)
-            when = _selector(target) if fitting is None else TargetSelector.of(fitting.runtime, version_bound(target))
             is_open = any(DESCRIPTIONS[each].open for each in kinds)
-            outputs = {target.version: frozenset(map(fingerprint, shown))} if is_open and target.version else {}
-            expected = ExpectedDivergence(defect.id, when, tuple(names), kinds, frozenset(variants), outputs=outputs)
-            defects.append(Defect(defect.id, defect.runtime, defect.title, defect.severity, reason, (expected,)))
+            prints = frozenset(fingerprint(each, each.case) for each in shown)
+            outputs = {target.version: prints} if is_open and target.version else {}
+            effect = Effect(defect.id, _selector(target), kinds, tuple(names), frozenset(variants))
+            defects.append(replace(defect, mechanism=reason, effects=(effect,), outputs=outputs))
     return defects
 
 
@@ -183,31 +207,6 @@ def _alike(by_variant: Mapping[Variant, Execution]) -> list[tuple[_Kinds, tuple[
     if all(kinds == {kind for kind in union if shows(variant, kind)} for variant, kinds in kinds_of.items()):
         return [(union, tuple(kinds_of))]
     return [(kinds, (variant,)) for variant, kinds in kinds_of.items()]
-
-
-def _fitting(
-    known: Sequence[Defect],
-    target: TargetDescription,
-    kinds: _Kinds,
-    variants: tuple[Variant, ...],
-    cases: Sequence[Case | None],
-) -> Defect | None:
-    """The first defect of the runtime that shows the same kinds, and whose conditions all cases and variants meet.
-
-    What other builds show is written by hand: their versions may be others.
-    """
-    about = (target.selected_as, target.provider, target.name)
-    for defect in known:
-        if (
-            defect.conditions != Conditions()
-            and any(
-                entry.kinds == kinds and replace(entry.when, others=()).is_about(*about) for entry in defect.expected
-            )
-            and all(meets_as_variant(defect.conditions, variant) for variant in variants)
-            and all(case and concerns(defect, case) and meets(defect.conditions, Features(case)) for case in cases)
-        ):
-            return defect
-    return None
 
 
 def _new(target: TargetDescription, kinds: _Kinds, shown: Sequence[Execution], ids: Collection[str]) -> Defect:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata, read_files, testgenonnx
+from maxpool_check.corpus.observed import observed_file
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.stored_cases import StoredCases, digest_of
 from maxpool_check.corpus.tensors import MOST_CELLS
@@ -217,23 +218,31 @@ def _readable(path: Path, root: Path, problems: list[Problem]) -> Iterator[Path]
 
 
 def defect_files(root: Path) -> list[Path]:
-    """The files of defects of a corpus: ``known-divergences.yaml``, and those in the folder ``defects``."""
+    """The files of defects of a corpus: ``known-divergences.yaml``, those in the folder ``defects``, and their observations."""
     files = [root / KNOWN_NAME] if (root / KNOWN_NAME).is_file() else []
-    return [*files, *sorted(file for file in (root / DEFECTS).glob("*.yaml") if is_defect_file(file))]
+    return with_observed([*files, *sorted(file for file in (root / DEFECTS).glob("*.yaml") if is_defect_file(file))])
 
 
-def files_naming(files: Iterable[Path], names: Collection[str]) -> list[Path]:
+def with_observed(files: Sequence[Path]) -> list[Path]:
+    """Files of defects, and then the files of observations that lie beside them."""
+    return [*files, *(beside for beside in map(observed_file, files) if beside.is_file())]
+
+
+def files_naming(files: Sequence[Path], names: Collection[str]) -> list[Path]:
     """The files of defects that can be about targets with these ``names``, out of some ``files``.
 
     A file that comes with the tool is left out if it contains none of the names: reading all of them takes longer than running a
     case. A user's own files are always read, so that their mistakes are found.
     """
     shipped = (shipped_root() / DEFECTS).resolve()
-    return [
+    of_defects = [each for each in files if each.suffix in SUFFIXES]
+    chosen = [
         each
-        for each in files
+        for each in of_defects
         if each.parent.resolve() != shipped or any(name in document.text_of(each) for name in names)
     ]
+    beside = {*map(observed_file, chosen)}
+    return [*chosen, *(each for each in files if each in beside)]
 
 
 def is_defect_file(path: Path) -> bool:

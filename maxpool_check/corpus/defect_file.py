@@ -11,22 +11,14 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import LEVEL_NAMES, concerns, meets_as_variant, unmet
+from maxpool_check.corpus.conditions import CaseFeatures, unmet
 from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES, stated_in
+from maxpool_check.corpus.observed import is_observed_file, observed_file, read_observations, with_observations
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure
-from maxpool_check.corpus.quantities import Features
 from maxpool_check.corpus.schema import read_schema
-from maxpool_check.judging.defects import (
-    Conditions,
-    Defect,
-    ExpectedDivergence,
-    Remedy,
-    Severity,
-    Upstream,
-    is_glob,
-    severity_of,
-)
+from maxpool_check.judging.defects import Conditions, Defect, Effect, Remedy, Severity, Upstream, is_glob
+from maxpool_check.judging.explaining import LEVEL_NAMES, meets_as_variant
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, read_table
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.judging.window_contents import CONTENTS
@@ -46,16 +38,24 @@ SCHEMA: dict[str, Any] = read_schema(
     windows=[*CONTENTS, *(kind.value for kind, about in DESCRIPTIONS.items() if about.hypothesis)],
     processors=[*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)],
 )
-"""The published schema of a file of defects, or of known divergences, which are defects in short."""
+"""The published schema of a file of defects."""
 
 _STRUCTURE = Structure(SCHEMA)
 _KINDS = {kind.value: kind for kind in DivergenceKind}
 
 _Place = tuple[str | int, ...]
 
+_OBSERVED = "observed"
+"""What stands for the cases of an item of ``expect`` that are in a file of observations."""
+
+_OLD_FORM = (
+    "the short form 'known' is no longer read; write each of its entries under 'defects', with id, runtime, title, severity, "
+    "mechanism and expect, as 'maxpool-check docs defects' shows"
+)
+
 
 def read_defects(path: Path) -> list[Defect]:
-    """The defects of one file, known divergences included. Raises :class:`CorpusError` with every problem."""
+    """The defects of one file, without observations. Raises :class:`CorpusError` with every problem."""
     return list(_defects(text_of(path), str(path)))
 
 
@@ -70,11 +70,12 @@ def _defects(text: str, name: str) -> tuple[Defect, ...]:
 
 
 def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
-    """The defects of several files, with unique ids. Raises :class:`CorpusError`."""
+    """The defects of several files, with unique ids, and with the observations of others. Raises :class:`CorpusError`."""
+    observed = {path for path in paths if is_observed_file(path)}
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []
     files: dict[str, Path] = {}
-    for path in paths:
+    for path in (path for path in paths if path not in observed):
         try:
             new = {defect.id: defect for defect in _defects(text_of(path), str(path))}
         except CorpusError as error:
@@ -82,6 +83,11 @@ def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
             continue
         twice = [name for name in new if name in files]
         problems += [Problem(str(path), 1, 1, f"the id '{name}' is also used in {files[name]}") for name in twice]
+        if (beside := observed_file(path)) in observed:
+            try:
+                new = with_observations(new, beside)
+            except CorpusError as error:
+                problems += error.problems
         files |= dict.fromkeys(new, path)
         defects |= new
     if problems:
@@ -94,7 +100,9 @@ class _Reader:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        mistakes = list(_STRUCTURE.mistakes(document.data))
+        mistakes = [
+            (at, key, _OLD_FORM if key == "known" else text) for at, key, text in _STRUCTURE.mistakes(document.data)
+        ]
         self.problems = [document.problem(tuple(at), message, key=key) for at, key, message in mistakes]
         self._wrong = {tuple(at) for at, _, _ in mistakes}
         self._lines: dict[str, int] = {}
@@ -102,15 +110,14 @@ class _Reader:
     def defects(self) -> list[Defect]:
         """The defects of the file, as far as they can be read."""
         data = self._document.data if isinstance(self._document.data, dict) else {}
-        if not data.keys() & {"defects", "known"} and not self.problems:
+        if "defects" not in data and not self.problems:
             self.problems.append(self._document.problem((), "missing 'defects'"))
         results: list[Defect | None] = []
-        for key, read_entry in (("known", self._known), ("defects", self._defect)):
-            entries = data.get(key)
-            for number, fields in enumerate(entries if isinstance(entries, list) else []):
-                if isinstance(fields, dict):
-                    self._check_id_and_review((key, number), fields)
-                    results.append(read_entry((key, number), fields))
+        entries = data.get("defects")
+        for number, fields in enumerate(entries if isinstance(entries, list) else []):
+            if isinstance(fields, dict):
+                self._check_id_and_review(("defects", number), fields)
+                results.append(self._defect(("defects", number), fields))
         return [defect for defect in results if defect is not None]
 
     def _check_id_and_review(self, place: _Place, fields: Mapping[str, Any]) -> None:
@@ -124,25 +131,10 @@ class _Reader:
                 message = f"'{key}' without '{other}'; give the person who has reviewed it, and the day, YYYY-MM-DD"
                 self.problems.append(self._document.problem((*place, key), message))
 
-    def _known(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
-        """A known divergence, which is a defect in short."""
-        values = self._values(place, fields, when=TargetSelector.parse, reviewed=_date, **_OF_EXPECTED)
-        if self.problems:
-            return None
-        kinds, reason = values["kinds"], values["reason"]
-        expected = ExpectedDivergence(
-            values["id"], values["when"], tuple(values["cases"]), kinds, values.get("variants"), values.get("expires")
-        )
-        upstream = Upstream("open", date.min, values["issue"]) if values.get("issue") else None
-        return Defect(
-            values["id"], values["when"].runtime, reason, severity_of(kinds), reason, (expected,), upstream=upstream,
-            reviewer=values.get("reviewer", ""), reviewed=values.get("reviewed"),
-        )  # fmt: skip
-
     def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
         values = self._values(
             place, fields, runtime=_runtimes, documents=_documents, conditions=_conditions, reviewed=_date,
-            remedies=_remedies,
+            remedies=_remedies, kinds=_kinds,
         )  # fmt: skip
         upstream, items = fields.get("upstream"), fields.get("expect")
         seen = self._values((*place, "upstream"), upstream, seen=_date) if isinstance(upstream, dict) else None
@@ -153,18 +145,23 @@ class _Reader:
         )
         if self.problems:
             return None
-        if any(each.by_conditions and not each.conditions.said for each in expected) and not (
+        if any(not (each.cases or each.where_observed or each.conditions.said) for each in expected) and not (
             "conditions" in values or "documents" in values
         ):
             message = "expected cases, or conditions that cases meet"
             self.problems.append(self._document.problem((*place, "expect"), message))
             return None
         runtime, *other_builds = values["runtime"]
+        outputs: dict[str, frozenset[str]] = {}
+        for item in items or ():
+            for version, each in item.get("outputs", {}).items():
+                outputs[version] = outputs.get(version, frozenset()) | frozenset(each)
         return Defect(
             values["id"], runtime, values["title"], Severity(values["severity"]), values["mechanism"], expected,
             values.get("established", ""), values.get("documents", ()), values.get("conditions", Conditions()),
             None if seen is None else Upstream(**seen), values.get("example"), values.get("reviewer", ""),
-            values.get("reviewed"), tuple(other_builds), values.get("remedies", ()),
+            values.get("reviewed"), tuple(other_builds), values.get("remedies", ()), frozenset(values.get("kinds", ())),
+            frozenset(values.get("windows", ())), outputs,
         )  # fmt: skip
 
     def _expected(self, place: _Place, fields: Mapping[str, Any], defect: Mapping[str, Any]) -> Any:
@@ -178,14 +175,14 @@ class _Reader:
         values = self._values(place, {"versions": "", **fields}, **parsers)
         if self.problems:
             return None
-        conditions, cases = values.get("conditions", Conditions()), tuple(values.get("cases", ()))
+        conditions, cases = values.get("conditions", Conditions()), values.get("cases", ())
+        where_observed = cases == _OBSERVED
         of_defect = defect.get("conditions", Conditions())
         conditions = replace(conditions, processor=(*of_defect.processor, *conditions.processor))
-        return ExpectedDivergence(
-            defect["id"], values["versions"], cases, values["kinds"], values.get("variants"), values.get("expires"),
-            by_conditions=not cases, conditions=conditions,
-            narrowness=len({*conditions.said, *of_defect.said}), windows=frozenset(values.get("windows", defect.get("windows", ()))), outputs=values.get("outputs", {}),
-            varies=values.get("varies", False),
+        return Effect(
+            defect["id"], values["versions"], values.get("kinds", frozenset()), () if where_observed else tuple(cases),
+            values.get("variants"), conditions, frozenset(values.get("windows", defect.get("windows", ()))), values.get("expires"),
+            values.get("varies", False), where_observed,
         )  # fmt: skip
 
     def _values(self, place: _Place, fields: Mapping[str, Any], **parsers: Callable[[Any], Any]) -> dict[str, Any]:
@@ -284,18 +281,24 @@ _OF_EXPECTED: Mapping[str, Callable[[Any], Any]] = {
 """What reads the fields of an expectation."""
 
 
-def unmatched(path: Path, cases: Sequence[str]) -> list[Problem]:
+def unmatched(path: Path, cases: Collection[str]) -> list[Problem]:
     """The ids and globs of a file that name no case of a whole corpus: misspelt, or outdated."""
+    if is_observed_file(path):
+        return [
+            Problem(str(path), number, 1, f"'{case}' names no case")
+            for number, line in enumerate(read_observations(path), 1)
+            for case in line.cases
+            if case not in cases
+        ]
     document = read(path)
     patterns: list[tuple[_Place, str]] = []
-    for number, known in enumerate(document.data.get("known", ())):
-        patterns += [(("known", number, "cases", i), pattern) for i, pattern in enumerate(known["cases"])]
     for number, defect in enumerate(document.data.get("defects", ())):
         if "example" in defect:
             patterns.append((("defects", number, "example"), defect["example"]))
-        for at, expected in enumerate(defect["expect"]):
+        for at, expected in enumerate(defect.get("expect", ())):
             place = ("defects", number, "expect", at, "cases")
-            patterns += [((*place, i), pattern) for i, pattern in enumerate(expected.get("cases", ()))]
+            listed = expected.get("cases", ())
+            patterns += [((*place, i), pattern) for i, pattern in enumerate(() if listed == _OBSERVED else listed)]
     return [
         document.problem(place, f"'{pattern}' names no case")
         for place, pattern in patterns
@@ -305,34 +308,32 @@ def unmatched(path: Path, cases: Sequence[str]) -> list[Problem]:
 
 def unmet_conditions(path: Path, defects: Sequence[Defect], cases: Collection[Case]) -> list[Problem]:
     """What contradicts the conditions and documents of the defects of a file, and examples that nothing expects."""
-    document, by_id = read(path), {case.id: Features(case) for case in cases}
+    by_id = {case.id: CaseFeatures(case) for case in cases}
+    of_file = {defect.id: defect for defect in defects}
+    if is_observed_file(path):
+        return [
+            Problem(str(path), number, 1, mistake)
+            for number, line in enumerate(read_observations(path), 1)
+            if line.cases and line.defect in of_file
+            for _, mistake in _wrong_cases(of_file[line.defect], line.effect(of_file[line.defect]), by_id)
+        ]
+    document = read(path)
     places = {fields["id"]: number for number, fields in enumerate(document.data.get("defects", ()))}
     return [
-        document.problem(("defects", places[defect.id], *place), message)
-        for defect in defects
-        if defect.id in places
+        document.problem(("defects", places[name], *place), message)
+        for name, defect in of_file.items()
+        if name in places
         for place, message in _mistakes(defect, by_id)
     ]
 
 
-def _mistakes(defect: Defect, cases: Mapping[str, Features]) -> Iterator[tuple[_Place, str]]:
-    shown, reasons, example = False, list[str](), cases.get(defect.example or "")
-    for number, expected in enumerate(defect.expected):
-        both = {"of the defect": defect.conditions, "beside it": expected.conditions}
-        for variant in sorted(expected.variants or ()):
-            if failing := [which for which, each in both.items() if not meets_as_variant(each, variant)]:
-                yield ("expect", number, "variants"), f"{variant.name} does not meet the conditions {failing[0]}"
-        for features in _cases(expected, cases):
-            case, mistake = features.case, ""
-            shown |= case.id == defect.example
-            if not concerns(defect, case):
-                mistake = f"is a case of {case.spec}, which is none of the defect's documents"
-            elif failing := [f"{name} {which}" for which, each in both.items() for name in unmet(each, features)]:
-                mistake = f"does not meet the conditions {', '.join(failing)}"
-            if mistake:
-                yield ("expect", number, "cases"), f"{case.id} {mistake}"
-        if expected.by_conditions and example is not None:
-            failing = [name for each in both.values() for name in unmet(each, example)]
+def _mistakes(defect: Defect, cases: Mapping[str, CaseFeatures]) -> Iterator[tuple[_Place, str]]:
+    reasons, example = list[str](), cases.get(defect.example or "")
+    shown = any(effect.lists(defect.example or "") for effect in defect.effects)
+    for number, effect in enumerate(each for each in defect.effects if not each.digests):
+        yield from ((("expect", number, place), message) for place, message in _wrong_cases(defect, effect, cases))
+        if not effect.cases and not effect.where_observed and example is not None:
+            failing = [name for each in (defect.conditions, effect.conditions) for name in unmet(each, example)]
             shown |= not failing
             reasons.append(", ".join(failing))
     if defect.example is not None and not shown:
@@ -340,8 +341,22 @@ def _mistakes(defect: Defect, cases: Mapping[str, Features]) -> Iterator[tuple[_
         yield ("example",), f"{defect.example} is not expected to show the defect{why}"
 
 
-def _cases(expected: ExpectedDivergence, cases: Mapping[str, Features]) -> Iterator[Features]:
-    for pattern in expected.cases:
+def _wrong_cases(defect: Defect, effect: Effect, cases: Mapping[str, CaseFeatures]) -> Iterator[tuple[str, str]]:
+    """What contradicts the conditions of an effect and of its defect: its variants, and the cases that it lists."""
+    both = {"of the defect": defect.conditions, "beside it": effect.conditions}
+    for variant in sorted(effect.variants or ()):
+        if failing := [which for which, each in both.items() if not meets_as_variant(each, variant)]:
+            yield "variants", f"{variant.name} does not meet the conditions {failing[0]}"
+    for features in _cases(effect, cases):
+        case = features.case
+        if not features.is_of(defect):
+            yield "cases", f"{case.id} is a case of {case.spec}, which is none of the defect's documents"
+        elif unmet_ones := [f"{name} {which}" for which, each in both.items() for name in unmet(each, features)]:
+            yield "cases", f"{case.id} does not meet the conditions {', '.join(unmet_ones)}"
+
+
+def _cases(effect: Effect, cases: Mapping[str, CaseFeatures]) -> Iterator[CaseFeatures]:
+    for pattern in effect.cases:
         if is_glob(pattern):
             yield from (features for case, features in cases.items() if fnmatchcase(case, pattern))
         elif pattern in cases:

@@ -4,7 +4,6 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from maxpool_check import inert
 from maxpool_check.corpus.defect_file import read_defects
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.files import named
-from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Defect, Effect
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.variants import ALL_VARIANTS
 
@@ -68,22 +67,15 @@ def on_one_line(words: Iterable[str]) -> CommentedSeq:
 
 
 def add(path: Path, defects: Sequence[Defect]) -> None:
-    """Add defects to a file, which is created if it does not exist; what is expected of one that it has is added to it.
+    """Add defects to a file, which is created if it does not exist.
 
     Raises :class:`CorpusError` if they cannot be added to the file.
     """
     existing = {defect.id: defect for defect in read_defects(path)} if path.exists() else {}
     file = EditedFile(path, "defects: []\n")
-    # In the order of read_defects.
-    fields_of = dict(zip(existing, [*file.data.get("known", ()), *file.data.get("defects", ())], strict=True))
     for defect in defects:
-        if defect.id not in existing:
-            file.append("defects", _fields(defect))
-            existing[defect.id] = defect
-            continue
-        old = existing[defect.id]
-        fields_of[defect.id]["expect"].extend(_expected(each, defect.runtime) for each in defect.expected)
-        existing[defect.id] = replace(old, expected=(*old.expected, *defect.expected))
+        file.append("defects", _fields(defect))
+        existing[defect.id] = defect
     if not file.replace(lambda new: {defect.id: defect for defect in read_defects(new)} == existing):
         message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
         raise CorpusError([Problem(str(path), 1, 1, message)])
@@ -106,19 +98,19 @@ def _fields(defect: Defect) -> dict[str, Any]:
         fields |= {"reviewer": inert.line(defect.reviewer), "reviewed": defect.reviewed.isoformat()}
     if defect.example is not None:
         fields["example"] = defect.example
-    return {**fields, "expect": [_expected(each, defect.runtime) for each in defect.expected]}
+    return {**fields, "expect": [_expected(each, defect) for each in defect.effects]}
 
 
-def _expected(entry: ExpectedDivergence, runtime: str) -> dict[str, Any]:
-    part = {"runtime": entry.when.runtime} if entry.when.runtime != runtime else {}
-    versions = {"versions": entry.when.bounds} if entry.when.bounds else {}
+def _expected(effect: Effect, defect: Defect) -> dict[str, Any]:
+    part = {"runtime": effect.when.runtime} if effect.when.runtime != defect.runtime else {}
+    versions = {"versions": effect.when.bounds} if effect.when.bounds else {}
     variants = (
-        {"variants": on_one_line(variant.name for variant in ALL_VARIANTS if variant in entry.variants)}
-        if entry.variants is not None
+        {"variants": on_one_line(variant.name for variant in ALL_VARIANTS if variant in effect.variants)}
+        if effect.variants is not None
         else {}
     )
-    kinds = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
-    expires = {"expires": entry.expires.isoformat()} if entry.expires is not None else {}
-    outputs = {version: on_one_line(sorted(entry.outputs[version])) for version in sorted(entry.outputs)}
+    kinds = on_one_line(kind.value for kind in DivergenceKind if kind in effect.kinds)
+    expires = {"expires": effect.expires.isoformat()} if effect.expires is not None else {}
+    outputs = {version: on_one_line(sorted(defect.outputs[version])) for version in sorted(defect.outputs)}
     reviewed = {"outputs": outputs} if outputs else {}
-    return {**part, **versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires, **reviewed}
+    return {**part, **versions, "cases": list(effect.cases), "kinds": kinds, **variants, **expires, **reviewed}

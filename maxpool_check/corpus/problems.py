@@ -146,6 +146,8 @@ def _message(error: "ValidationError", value: Any, schema: Mapping[str, Any]) ->
             choices = [" and ".join(each["required"]) for each in schema["oneOf"]]
             found = [key for key in value if any(key in each["required"] for each in schema["oneOf"])]
             return f"expected one of {' | '.join(choices)}, found {' and '.join(found) or 'none of them'}"
+        case ValidationErrorKind.AnyOf() if all("required" in each for each in schema["anyOf"]):
+            return f"missing {' or '.join(repr(key) for each in schema['anyOf'] for key in each['required'])}"
         case ValidationErrorKind.MaxItems(limit=limit):
             return f"expected at most {limit} entries, found {len(value)}"
         case ValidationErrorKind.Minimum(limit=limit):

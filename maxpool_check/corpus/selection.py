@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.conditions import CasesOfEffects
 from maxpool_check.corpus.problems import USUAL_NAMES
-from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
+from maxpool_check.judging.defects import Defect, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.specifications import documents
@@ -88,16 +88,12 @@ def _by_value(cases: Collection[Case], name: str, defects: Sequence[Defect], pat
                     ids.setdefault(value, set()).add(case.id)
         return ids
 
-    def values(defect: Defect) -> Iterable[tuple[str, ExpectedDivergence]]:
-        for expected in defect.expected:
-            of_expected = [defect.id] if name == "defect" else [kind.value for kind in expected.kinds]
-            yield from ((value, expected) for value in of_expected if fnmatchcase(value, pattern))
-
-    # It takes long to find the cases of a defect.
-    for defect in with_cases([defect for defect in defects if any(values(defect))], cases):
-        for value, expected in values(defect):
-            if bound := {case.id for case in cases if expected.binds(case.id)}:
-                ids.setdefault(value, set()).update(bound)
+    about = CasesOfEffects(defects, cases)
+    for effect in (effect for defect in defects for effect in defect.effects):
+        for value in [effect.defect] if name == "defect" else [kind.value for kind in effect.kinds]:
+            # It takes long to find the cases of an effect.
+            if fnmatchcase(value, pattern) and (found := about.ids(effect)):
+                ids.setdefault(value, set()).update(found)
     return ids
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import concerns, is_expected, meets
+from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.corpus.importers.specloop import IMPLEMENTATION, ORACLE, cells_of
-from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.explaining import is_of_variant
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
 from maxpool_check.judging.verdicts import Judgement
@@ -75,12 +75,12 @@ def _judged(case: Case, side: str) -> Judgement:
 
 def _explains(defect: Defect, case: Case, judgement: Judgement) -> bool:
     """Whether a defect is known to show these kinds, in whichever release."""
-    features = Features(case)
-    return concerns(defect, case) and any(
-        each.kinds.issuperset(judgement.kinds)
-        and is_expected(defect, each, Y_ONLY)
-        and all(meets(conditions, features) for conditions in (defect.conditions, each.conditions))
-        for each in defect.expected
+    features = CaseFeatures(case)
+    return any(
+        (effect.kinds or defect.kinds).issuperset(judgement.kinds)
+        and is_of_variant(defect, effect, Y_ONLY)
+        and features.fits(defect, effect)
+        for effect in defect.ways
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from maxpool_check.corpus.defect_versions import DefectVersions
-from maxpool_check.judging.defects import Combined, Conditions, Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Combined, Conditions, Defect, Effect
 from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Inline, Paragraph, Span, Table
 from maxpool_check.results.details import ARCHITECTURES
@@ -108,14 +108,14 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "conditions": _conditions_data(defect.conditions),
         "expect": [
             {
-                "runtime": expected.when.runtime,
-                "versions": expected.when.bounds,
-                "cases": None if expected.by_conditions else list(expected.cases),
-                "kinds": sorted(kind.value for kind in expected.kinds),
-                "variants": _variants(expected),
-                "conditions": _conditions_data(expected.conditions),
+                "runtime": effect.when.runtime,
+                "versions": effect.when.bounds,
+                "cases": list(effect.cases) or None,
+                "kinds": sorted(kind.value for kind in effect.kinds),
+                "variants": _variants(effect),
+                "conditions": _conditions_data(effect.conditions),
             }
-            for expected in defect.expected
+            for effect in defect.effects
         ],
     }
 
@@ -137,13 +137,13 @@ def _target(defect: Defect, versions: DefectVersions) -> str:
     end = next((at for at, sign in enumerate(defect.runtime) if sign in "@?"), len(defect.runtime))
     version = f"=={showing[-1]}" if showing and ":on:" not in defect.runtime else ""
     pinned = f"{defect.runtime[:end]}{version}{defect.runtime[end:]}"
-    machines = {name for each in defect.expected for name in each.conditions.processor if name in ARCHITECTURES}
-    if len(machines) == 1 and not any(each.must_show(HOST) for each in defect.expected):
+    machines = {name for each in defect.effects for name in each.conditions.processor if name in ARCHITECTURES}
+    if len(machines) == 1 and not any(each.must_show(HOST) for each in defect.effects):
         pinned += f"{'&' if '?' in pinned else '?'}machine={machines.pop()}"
     return f"{pinned}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) and ":on:" not in pinned else pinned
 
 
-def _variants(expected: ExpectedDivergence) -> list[str] | None:
-    if expected.variants is None:
+def _variants(effect: Effect) -> list[str] | None:
+    if effect.variants is None:
         return None
-    return [variant.name for variant in ALL_VARIANTS if variant in expected.variants]
+    return [variant.name for variant in ALL_VARIANTS if variant in effect.variants]

@@ -1,7 +1,7 @@
 """Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -16,7 +16,7 @@ from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup,
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.record import Execution, TargetDescription
-from maxpool_check.results.variants import Variant, variant_named
+from maxpool_check.results.variants import Variant
 
 
 class Severity(str, Enum):
@@ -73,6 +73,11 @@ def _severity(execution: Execution) -> Severity:
 
 
 OUTPUTS = {kind.value: kind.output for kind in DivergenceKind}
+
+_WRONG_CELLS = frozenset(
+    {DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM, DivergenceKind.Y_FROM_OUTSIDE_WINDOW, DivergenceKind.Y_NOT_IN_INPUT}
+)
+"""Kinds that tell where else X has a wrong value: that is chance."""
 
 
 @dataclass(frozen=True)
@@ -174,29 +179,35 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class ExpectedDivergence:
-    """Executions that show a defect: of these cases, on these targets, in exactly these kinds.
+class Effect:
+    """What a defect does: the kinds that executions of some versions, cases and variants show.
 
-    ``defect`` is the id of the defect. ``variants`` are those that must all show it; None: any may. ``cases`` are ids or
-    globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
-    meet both, of which any may show it; ``narrowness`` is how many conditions these are. ``windows`` says which wrong cells it explains: those whose windows hold one of
-    these, or that one of these mistakes in the whole result gives; without it, all that are wrong in its kinds, if the outputs
-    are those that were reviewed: ``outputs`` has the fingerprints of them, by version. ``varies``: each run shows some of its
-    kinds, or none.
+    A list of ``cases`` is a condition like any other: without it, every case that meets the conditions may show the kinds.
     """
 
     defect: str
-    when: TargetSelector
-    cases: tuple[str, ...]
+    """The id of the defect."""
+    when: TargetSelector = field(hash=False)
+    """The runtimes and the versions."""
     kinds: frozenset[DivergenceKind]
+    """Exactly the kinds that are shown, as far as a variant can show them."""
+    cases: tuple[str, ...] = field(default=(), hash=False)
+    """Ids or globs of cases that must all show it; empty: any case that meets the conditions may."""
     variants: frozenset[Variant] | None = None
+    """Variants that must all show it; None: any may."""
+    conditions: Conditions = field(default_factory=Conditions, hash=False)
+    """What holds for its executions besides the conditions of the defect."""
+    windows: frozenset[str] = field(default=frozenset(), hash=False)
+    """The wrong cells that it explains: those whose windows hold one of these contents, or that one of these mistakes in the whole
+    result gives. Empty: all wrong cells of its kinds, if the outputs are among the reviewed ones of the defect."""
     expires: date | None = None
-    by_conditions: bool = False
-    conditions: Conditions = field(default_factory=Conditions)
-    narrowness: int = field(default=0, compare=False)
-    windows: frozenset[str] = frozenset()
-    outputs: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """The last day on which it is expected."""
     varies: bool = False
+    """Each run shows some of the kinds, or none."""
+    where_observed: bool = False
+    """The conditions do not suffice: it is expected of cases in which it was observed alone, which other effects list."""
+    digests: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Ids of ``cases`` by the first digits of their SHA-256, by which a copy of a case is found."""
 
     def covers(self, target: TargetDescription) -> bool:
         """Whether it is about a target: its runtime, its version and its processor."""
@@ -214,12 +225,12 @@ class ExpectedDivergence:
         """Whether its date has passed."""
         return self.expires is not None and today > self.expires
 
-    def binds(self, case: str) -> bool:
-        """Whether it is about a case, by its full id."""
+    def lists(self, case: str) -> bool:
+        """Whether the id of a case is among its ``cases``."""
         return bool(self.patterns(case))
 
     def patterns(self, case: str) -> list[str]:
-        """Those of its ``cases`` that match a case."""
+        """Those of its ``cases`` that match the id of a case."""
         exact, globs = self._patterns
         return [
             *([case] if case in exact else []),
@@ -230,75 +241,61 @@ class ExpectedDivergence:
     def _patterns(self) -> tuple[frozenset[str], tuple[str, ...]]:
         return frozenset(self.cases), tuple(filter(is_glob, self.cases))
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether it was seen in exactly these cases, and not only where its conditions hold."""
+        return bool(self.cases)
+
     @cached_property
     def predicts(self) -> bool:
         """Whether it says what the outputs are, and not only where they are wrong."""
         return "start" in self.windows or not any(DESCRIPTIONS[kind].open for kind in self.kinds)
 
     def shown(self, variant: Variant) -> frozenset[str]:
-        """Its kinds that a variant of its cases can show; none if it is not about the variant."""
-        # An entry for a variant holds for its variations as well.
+        """Its kinds that a variant of its cases must show; none if it is not about the variant."""
+        if self.where_observed:
+            return frozenset()
+        # What is said of a variant holds for its variations as well.
         if self.variants is not None and not {variant, variant.base} & self.variants:
             return frozenset()
         return frozenset(kind.value for kind in self.kinds if shows(variant, kind))
 
-    def expects(self, execution: Execution, version: str) -> bool:
-        """Whether an execution of a version shows exactly its kinds, as far as the variant can, in cells that it explains."""
-        shown = self.shown(variant_named(execution.variant))
-        shown = shown & {*execution.kinds} if self.varies else shown
-        return (
-            bool(shown)
-            and self.binds(execution.case)
-            and shown == {*execution.kinds}
-            and not self.leaves(execution, version)
-        )
-
-    def leaves(self, execution: Execution, version: str) -> frozenset[tuple[str, str]]:
-        """The wrong cells of an execution that it does not explain: their kinds, each with what the windows hold."""
-        kinds, cells = {kind.value: kind for kind in self.kinds}, wrong_cells(execution)
-        given = {each.output for each in execution.causes if each.cells and each.kind in self.windows | kinds.keys()}
-        is_open = any(kind in kinds and DESCRIPTIONS[kinds[kind]].open for kind, _ in cells)
-        if is_open and not given and (not self.windows or "nan" in self.windows):
-            # What comes out is not said: the outputs must be those that were reviewed, if there were any of the case.
-            own = fingerprint(execution)
-            reviewed = {each for each in self.outputs.get(version, ()) if each[:6] == own[:6]}
-            if reviewed and own not in reviewed:
-                return cells
-
-        def is_explained(kind: str, held: str) -> bool:
-            if None in given or (given and OUTPUTS.get(kind) in given):
-                return True
-            anywhere = not self.windows or (kind in kinds and not DESCRIPTIONS[kinds[kind]].open)
-            return kind in kinds and (anywhere or bool(self.windows & {*held.split()}))
-
-        return frozenset((kind, held) for kind, held in cells if not is_explained(kind, held))
-
 
 @dataclass(frozen=True)
 class Defect:
-    """One mistake of a runtime: its effect in a sentence, its mechanism, and the executions that show it.
-
-    ``runtime`` names it as ``-t`` does, without the version; ``other_builds`` are further runtimes of the same source and the
-    same versions. ``established`` says how the mechanism is known. ``documents`` are those that it violates, by name or
-    family, as far as it was said. ``example`` is the id of the case to show. ``reviewer`` is the person who has confirmed the
-    mechanism, on the day ``reviewed``. ``remedies`` are what helps, the first to try first; empty: nobody has looked.
-    """
+    """One mistake of a runtime: what it does, in a sentence, why, and in which executions."""
 
     id: str
     runtime: str
+    """The runtime, as ``-t`` names it, without a version."""
     title: str
     severity: Severity
     mechanism: str
-    expected: tuple[ExpectedDivergence, ...]
+    """Why the runtime does it."""
+    effects: tuple[Effect, ...]
+    """The executions that show it: of any case that meets conditions, or of cases in which it was seen."""
     established: str = ""
+    """How the mechanism is known."""
     documents: tuple[str, ...] = ()
+    """The documents that it violates, by name or family; empty: nobody has said."""
     conditions: Conditions = field(default_factory=Conditions)
+    """What holds for every execution that shows it."""
     upstream: Upstream | None = None
     example: str | None = None
+    """The id of the case to show."""
     reviewer: str = ""
+    """The person who has confirmed the mechanism."""
     reviewed: date | None = None
     other_builds: tuple[str, ...] = ()
+    """Further runtimes of the same source and the same versions."""
     remedies: tuple[Remedy, ...] = ()
+    """What helps, the first to try first; empty: nobody has looked."""
+    other_kinds: frozenset[DivergenceKind] = frozenset()
+    """Kinds that it can show besides those of its effects by conditions."""
+    windows: frozenset[str] = frozenset()
+    """The wrong cells that it explains, as of an effect."""
+    outputs: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """The fingerprints of its reviewed outputs, by version."""
 
     def remedy(self, version: str) -> str:
         """What to do about it with a version, in words; empty if nothing is known to help."""
@@ -309,10 +306,27 @@ class Defect:
         """All runtimes that it is about."""
         return (self.runtime, *self.other_builds)
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[DivergenceKind]:
         """All kinds that it shows."""
-        return frozenset(kind for each in self.expected for kind in each.kinds)
+        return self.other_kinds.union(*(each.kinds for each in self.effects))
+
+    @cached_property
+    def ways(self) -> Sequence[Effect]:
+        """The effects that say where its mechanism shows: if some do so for observed cases, not those that list these cases."""
+        says_where = any(each.where_observed for each in self.effects)
+        return [each for each in self.effects if not (says_where and each.is_observed)]
+
+    @cached_property
+    def explained(self) -> frozenset[str]:
+        """The kinds that it explains, if it shows them in some case, or would with other values of X."""
+        kinds = {*self.kinds, DivergenceKind.REWRITTEN_WRONGLY}
+        if kinds & _WRONG_CELLS or self.severity is Severity.WRONG_ON_FINITE:
+            # Where other cells count than the document says, no rule for NaN explains all windows either.
+            kinds |= {*_WRONG_CELLS, DivergenceKind.Y_NAN_ORDER_DEPENDENT}
+        if DivergenceKind.Y_LOWEST_FOR_NEG_INF in kinds:
+            kinds.add(DivergenceKind.Y_SATURATED_INFINITY)
+        return frozenset(kind.value for kind in kinds)
 
 
 def is_glob(pattern: str) -> bool:
@@ -336,7 +350,7 @@ def wrong_cells(execution: Execution) -> frozenset[tuple[str, str]]:
     return frozenset((kind, held) for kind, by_contents in execution.windows.items() for held in by_contents)
 
 
-def fingerprint(execution: Execution) -> str:
-    """Six digits of the SHA-256 of the id of the case, and six of that of the digests of the outputs."""
+def fingerprint(execution: Execution, case: str) -> str:
+    """Six digits of the SHA-256 of the id of the case, and six of the SHA-256 of the digests of the outputs."""
     outputs = " ".join(f"{name}={digest}" for name, digest in sorted(execution.digests.items()))
-    return "".join(hashlib.sha256(text.encode()).hexdigest()[:6] for text in (execution.case, outputs))
+    return "".join(hashlib.sha256(text.encode()).hexdigest()[:6] for text in (case, outputs))

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.corpus.conditions import about, concerns, is_expected, meets, says_something
+from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.corpus.features import VALUE_WORDS
-from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Stated
+from maxpool_check.judging.defects import Conditions, Defect, Effect, Severity, Stated
+from maxpool_check.judging.explaining import is_of_variant
 from maxpool_check.models.cases import ALONE, CHAIN, GRAPH, CaseMaker, ModelCase, identifier
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
@@ -79,10 +79,10 @@ class NodeAnalysis:
         return (WITH_INDICES,) if self.node.indices is not None else (Y_ONLY,)
 
     @cached_property
-    def features(self) -> tuple[Features, ...]:
+    def features(self) -> tuple[CaseFeatures, ...]:
         """The features of one case of each way to test the node."""
         first = {case.how: case for case in reversed(self.cases)}
-        return tuple(Features(first[how].case) for how in (ALONE, GRAPH, CHAIN) if how in first)
+        return tuple(CaseFeatures(first[how].case) for how in (ALONE, GRAPH, CHAIN) if how in first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,10 @@ class Reach:
 
 
 def reaching(
-    defects: Iterable[Defect], target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
+    defects: Iterable[Defect],
+    target: TargetDescription,
+    features: Sequence[CaseFeatures],
+    variants: Collection[Variant],
 ) -> list[Reach]:
     """The known defects of a target that can reach a node, whatever its values: the worst first.
 
@@ -226,20 +229,21 @@ def reaching(
 
 
 def _reached(
-    defect: Defect, target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
-) -> list[ExpectedDivergence]:
-    """What is expected of the target whose conditions a node meets, whatever its values."""
+    defect: Defect, target: TargetDescription, features: Sequence[CaseFeatures], variants: Collection[Variant]
+) -> list[Effect]:
+    """The effects on the target whose conditions a node meets, whatever its values."""
 
-    def meets_whatever_values(expected: ExpectedDivergence, of: Features) -> bool:
-        both = (defect.conditions, expected.conditions)
-        return all(meets(replace(each, values=(), any_values=()), of) for each in both)
+    def meets_whatever_values(effect: Effect, of: CaseFeatures) -> bool:
+        both = (defect.conditions, effect.conditions)
+        return all(of.meets(replace(each, values=(), any_values=())) for each in both)
 
     return [
-        each
-        for each in about(defect, target)
-        if says_something(defect, each)
-        and any(is_expected(defect, each, variant) for variant in variants)
-        and any(concerns(defect, of.case) and meets_whatever_values(each, of) for of in features)
+        effect
+        for effect in defect.ways
+        if effect.covers(target)
+        and (defect.conditions.said or effect.conditions.said)
+        and any(is_of_variant(defect, effect, variant) for variant in variants)
+        and any(of.is_of(defect) and meets_whatever_values(effect, of) for of in features)
     ]
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from onnx import ModelProto, NodeProto, TensorProto, checker, printer
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import meets
-from maxpool_check.corpus.quantities import Features
+from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.graphs.context import MAX_POOL, name_before
 from maxpool_check.judging.defects import Defect, Remedy
 from maxpool_check.judging.kinds import read_table
@@ -124,7 +123,7 @@ def try_remedies(
         }
         for case, variant in itertools.product(cases, (WITH_INDICES, Y_ONLY)):
             faults, _ = _run(session_of(()), case, variant, ())
-            shown = [entry.shown(variant) for entry in defect.expected if entry.binds(case.id)]
+            shown = [effect.shown(variant) for effect in defect.effects if CaseFeatures(case).applies(defect, effect)]
             if not any({*each.kinds} in shown for each in faults):
                 continue
             name = f"{case.id} ({variant})"
@@ -142,7 +141,7 @@ def _helps(
     remedy: Remedy, case: Case, variant: Variant, session_of: Callable[[tuple[str, ...]], TargetSession]
 ) -> bool:
     rewrites = (remedy.rewrite,) if remedy.rewrite else ()
-    if not meets(remedy.conditions, Features(case)):
+    if not CaseFeatures(case).meets(remedy.conditions):
         return False
     try:
         faults, conforming = _run(session_of(remedy.optimizers), case, variant, rewrites)

@@ -1,7 +1,7 @@
 """Tests the MaxPool nodes of models on targets: alone, with the nodes around them, and in place; writes the lines of a record."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -11,11 +11,8 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.conditions import shown_by
 from maxpool_check.corpus.defect_versions import DefectVersions
-from maxpool_check.corpus.quantities import Features
-from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.ledger import Ledger
+from maxpool_check.judging.defects import Defect, Effect
 from maxpool_check.models.analysis import ModelAnalysis, Reach, node_of, reaching
 from maxpool_check.models.cases import CHAIN, FLOWS, IN_PLACE, SPECIAL, is_special, values_of
 from maxpool_check.models.deployed import LevelResult
@@ -23,13 +20,12 @@ from maxpool_check.models.flow import ModelRun, NotInPlace
 from maxpool_check.models.inputs import FIRST_SEED, CannotRun
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.results.details import RunSettings
-from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
     FAULTS,
     REPORTED,
     Execution,
     ExitCode,
-    KnownStatus,
+    KnownEntry,
     Line,
     RunFooter,
     TargetDescription,
@@ -37,10 +33,10 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
-from maxpool_check.running.decisions import RunPlan, apply_known, known_entry
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.header import header
-from maxpool_check.running.run import run
+from maxpool_check.running.labels import Labels
+from maxpool_check.running.run import RunPlan, write_results
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.session import TargetSession
 
@@ -118,28 +114,50 @@ def run_models(
         settings = RunSettings(variants=names, strict=plan.strict, whole=False, catalogue_sha256=None)
         head = header(cases, (), plan.accepted_files, plan.command, seeds=seeds, settings=settings)
         found.targets = executor.descriptions
-        lines = _Lines(plan, found, write)
-        write(msgspec.structs.replace(head, targets=tuple(found.targets)))
+        head = msgspec.structs.replace(head, targets=tuple(found.targets))
+        write(head)
+        labels, summary = _ModelLabels(plan, found), RunSummary()
+
+        def write_in_place(case: Case, execution: Execution) -> None:
+            if (labelled := labels.label(case, execution)) is not None:
+                summary.add(labelled)
+                write(labelled)
+
         for analysis in plan.models:
             if not any(each.cases for each in analysis.nodes):
                 continue
             if analysis.random_constants:
                 found.problems.append(f"{analysis.model.path}: {analysis.random_constants}")
-            for case in (flowing := _in_models(analysis, executor.sessions, plan, found, lines)):
+            for case in (flowing := _in_models(analysis, executor.sessions, plan, found, write_in_place)):
                 found.flowing.setdefault(node_of(case.id), []).append(case)
             # First what tells whether a node outside its model stands for the node in it.
             cases = [*flowing, *cases]
-        corpus = Corpus(tuple(cases), (), False)
-        lines.cases |= {case.id: case for case in cases}
-        run(
-            RunPlan(corpus, cases, plan.targets, plan.accepted, plan.accepted_files, plan.seconds, plan.memory),
-            lines.take, progress, executor,
+        # Last those with other MaxPool nodes, when it is known which of these are wrong without them.
+        cases.sort(key=_is_of_chain)
+        run_plan = RunPlan(Corpus(tuple(cases), (), False), cases, plan.targets, plan.accepted, plan.accepted_files)
+        excused = plan.allows_incomplete and not found.has_doubts
+        problems = () if excused else tuple(found.problems)
+
+        def write_line(line: Line) -> None:
+            if isinstance(line, RunFooter):
+                errors = [error for error in line.errors if error not in problems]
+                # Statuses say already what counts.
+                found.exit_code = summary.exit_code(line.known, errors, strict=False)
+            write(line)
+
+        write_results(
+            run_plan, head, executor.results(cases), lambda: executor.given_up, write_line, [*executor.errors, *problems], progress,
+            labels, summary,
         )  # fmt: skip
     return found
 
 
 def _in_models(
-    analysis: ModelAnalysis, sessions: Sequence[TargetSession], plan: ModelPlan, found: ModelTest, lines: "_Lines"
+    analysis: ModelAnalysis,
+    sessions: Sequence[TargetSession],
+    plan: ModelPlan,
+    found: ModelTest,
+    write: Callable[[Case, Execution], None],
 ) -> list[Case]:
     """Run a model on each target, and judge its nodes there; cases with what flows in it, the same for all targets."""
     flowing: list[Case] = []
@@ -151,9 +169,8 @@ def _in_models(
             found.right |= {(key[0], node_of(case)) for case in in_model.right_nodes}
             found.unseen |= {(key[0], *each) for each in in_model.made_by_looking}
             for case, executed in in_model.executed:
-                lines.cases[case.id] = case
                 for execution in executed:
-                    lines.in_place(execution)
+                    write(case, execution)
             flowing = flowing or in_model.flowing
             if plan.compares_outputs:
                 found.outputs[key] = in_model.outputs
@@ -175,51 +192,40 @@ def _in_models(
     return flowing
 
 
-class _Lines:
-    """Passes the lines of a run on as those of a record of models: with what is known of each execution.
+class _ModelLabels:
+    """Labels the executions of models: no known defect excuses a user's model but one that the user accepts."""
 
-    ``cases`` are the cases of the executions by id.
-    """
-
-    def __init__(self, plan: ModelPlan, found: ModelTest, write: Callable[[Line], None]) -> None:
-        self.cases: dict[str, Case] = {}
-        self._plan, self._found, self._write = plan, found, write
+    def __init__(self, plan: ModelPlan, found: ModelTest) -> None:
+        self._plan, self._found = plan, found
         self._nodes = {name: node for model in plan.models for name, node in model.by_id.items()}
-        self._targets = {target.name: target for target in found.targets}
-        self._features: dict[str, Features] = {}
-        self._known: dict[tuple[str, str], Defect] = {}
-        self._summary = RunSummary()
-        self._of_chains: list[Execution] = []
+        self._labels = Labels(found.targets, plan.accepted, date.today(), lambda: plan.defects, plan.versions.summary)
         self._faults: set[tuple[str, str, str]] = set()
-        accepted = [entry for defect in plan.accepted for entry in defect.expected]
-        self._ledgers = {}
-        for name, target in self._targets.items():
-            self._ledgers[name] = Ledger(
-                [entry for entry in accepted if entry.covers(target)], date.today(), target.version, target.architecture
-            )
-            found.reach[name] = {
+        for target in found.targets:
+            found.reach[target.name] = {
                 key: reaching(plan.defects, target, node.features, node.variants) for key, node in self._nodes.items()
             }
 
-    def in_place(self, execution: Execution) -> None:
-        """Take an execution in a model, to which nothing was applied yet."""
-        self._execution(apply_known(execution, self._ledgers[execution.target]))
+    def label(self, case: Case, execution: Execution) -> Execution | None:
+        """The execution with its defect and its status in the model; None if the model does not execute the node so."""
+        node = self._nodes[node_of(case.id)].node
+        # The model executes the node with Indices if it has them.
+        may_have_both = node.indices is not None and "Indices" in case.outputs and not _is_in_place(case)
+        if may_have_both and not variant_named(execution.variant).has_indices:
+            return None
+        if _is_of_chain(case) and execution.verdict in FAULTS:
+            execution = self._of_chain(execution)
+        if execution.verdict in FAULTS:
+            self._faults.add((execution.target, node_of(case.id), _values(case.id)))
+        if execution.verdict not in REPORTED:
+            return execution
+        labelled = self._with_status(case, self._labels.label(case, execution))
+        if labelled.status == "new":
+            self._found.failing.setdefault((labelled.target, node_of(case.id)), []).append(labelled)
+        return labelled
 
-    def take(self, line: Line) -> None:
-        """Take a line of the run, and write what it becomes; the first line is written already."""
-        if isinstance(line, RunFooter):
-            self._footer(line)
-        elif isinstance(line, StoredOutput):
-            self._write(line)
-        elif isinstance(line, Execution):
-            node, outputs = self._nodes[node_of(line.case)].node, self.cases[line.case].outputs
-            # The model executes the node with Indices if it has them.
-            if node.indices is None or "Indices" not in outputs or variant_named(line.variant).has_indices:
-                if line.case.split("/")[-2] == CHAIN and line.verdict in FAULTS:
-                    # Whose fault it is shows when the other MaxPool nodes are tested.
-                    self._of_chains.append(line)
-                else:
-                    self._execution(line)
+    def entries(self, is_complete: Callable[[str, Effect, str], bool]) -> Iterator[KnownEntry]:
+        """What the footer says of defects, as of :meth:`Labels.entries`."""
+        return self._labels.entries(is_complete)
 
     def _of_chain(self, execution: Execution) -> Execution:
         """An execution with other MaxPool nodes around the node, which is not judged where one of these is wrong without it."""
@@ -235,40 +241,25 @@ class _Lines:
             execution, **plain, cells=(), counts={}, windows={}, wrong={}, shapes={}, causes=()
         )
 
-    def _execution(self, execution: Execution) -> None:
-        if execution.verdict in FAULTS:
-            self._faults.add((execution.target, node_of(execution.case), _values(execution.case)))
-        labelled = self._labelled(execution) if execution.verdict in REPORTED else execution
-        if labelled.status == "new":
-            self._found.failing.setdefault((labelled.target, node_of(labelled.case)), []).append(labelled)
-        self._summary.add(labelled)
-        self._write(labelled)
-
-    def _labelled(self, execution: Execution) -> Execution:
-        """The execution with the known defect that it shows, and its status: no known defect excuses a user's model."""
-        variant, case = variant_named(execution.variant), self.cases[execution.case]
-        features = self._features.setdefault(case.id, Features(case))
-        defect = shown_by(self._plan.defects, self._targets[execution.target], features, variant, execution)
-        if defect is not None:
-            self._found.seen.setdefault((execution.target, node_of(case.id)), set()).add(defect.id)
+    def _with_status(self, case: Case, execution: Execution) -> Execution:
+        """The execution with its status, which says whether its fault counts in the model."""
+        if execution.known is not None:
+            self._found.seen.setdefault((execution.target, node_of(case.id)), set()).add(execution.known)
         if execution.status == "expected":
             return execution
-        status = execution.status or ("new" if execution.verdict in FAULTS else "inconsistent")
+        status = "new" if execution.verdict in FAULTS else "inconsistent"
         if SPECIAL in case.tags and not self._plan.strict and execution.verdict is Verdict.DIVERGES:
             status = "special"
-        if status == "new" and self._is_outside(execution, case, None if defect is None else defect.id):
+        if status == "new" and self._is_outside(execution, case, execution.known):
             status = "outside"
-        if defect is None:
-            return msgspec.structs.replace(execution, status=status)
-        self._known[execution.target, defect.id] = defect
-        return msgspec.structs.replace(execution, status=status, known=defect.id)
+        return msgspec.structs.replace(execution, status=status)
 
     def _is_outside(self, execution: Execution, case: Case, defect: str | None) -> bool:
         """Whether a fault outside the model says nothing of the node in it: values that flow there show it, and are right there."""
         key = execution.target, node_of(case.id)
         if (execution.target, case.id, execution.variant) in self._found.unseen:
             return True
-        if key not in self._found.right or case.id.split("/")[-2] == IN_PLACE:
+        if key not in self._found.right or _is_in_place(case):
             return False
         seen = self._found.outside.setdefault(key, set())
         names = {defect} if defect is not None else {*execution.kinds}
@@ -277,31 +268,15 @@ class _Lines:
         # The finite values of other cases have both signs.
         return names <= seen or (FLOWS not in case.tags and self._nodes[key[1]].is_never_negative)
 
-    def _footer(self, line: RunFooter) -> None:
-        for each in self._of_chains:
-            self._execution(self._of_chain(each))
-        entries = [
-            known_entry(
-                defect,
-                self._targets[target],
-                defect.expected,
-                KnownStatus.EXPECTED,
-                "",
-                self._plan.versions.summary(defect),
-            )
-            for (target, _), defect in self._known.items()
-        ]
-        excused = self._plan.allows_incomplete and not self._found.has_doubts
-        problems = () if excused else self._found.problems
-        # Statuses say already what counts.
-        code = self._found.exit_code = self._summary.exit_code(line.known, line.errors, strict=False)
-        self._write(
-            msgspec.structs.replace(
-                line, executions=self._summary.executions, known=(*line.known, *entries), errors=(*line.errors, *problems),
-                exit_code=ExitCode.INCOMPLETE if problems else code,
-                summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
-            )
-        )  # fmt: skip
+
+def _is_in_place(case: Case) -> bool:
+    """Whether a case is a node in its model."""
+    return case.id.split("/")[-2] == IN_PLACE
+
+
+def _is_of_chain(case: Case) -> bool:
+    """Whether a case has other MaxPool nodes around the node."""
+    return case.id.split("/")[-2] == CHAIN
 
 
 def _values(case: str) -> str:

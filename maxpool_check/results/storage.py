@@ -47,7 +47,7 @@ class CutOff(BadRecord):
 
 def read(path: Path) -> Record:
     """Read a record. An incomplete last line is ignored. Raises :class:`BadRecord` or ``OSError``."""
-    lines = _lines(path)
+    lines = lines_of(path)
     header, summary, footer, mistakes = next(lines), RunSummary(), None, list[str]()
     assert isinstance(header, RunHeader)
     executions, outputs = list[Execution](), dict[str, StoredOutput]()
@@ -102,7 +102,7 @@ class StoredExecutions(Collection[Execution]):
         return self._count
 
     def __iter__(self) -> Iterator[Execution]:
-        executions = (line for line in _lines(self._path) if isinstance(line, Execution))
+        executions = (line for line in lines_of(self._path) if isinstance(line, Execution))
         return itertools.islice(executions, self._count)
 
     def __contains__(self, execution: object) -> bool:
@@ -183,7 +183,7 @@ class Recorder(contextlib.ExitStack):
         return stream
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def lines_of(path: Path) -> Iterator[Line]:
     """The decoded lines of a record file, the header first. Raises :class:`BadRecord` or ``OSError``."""
     lines = _stored_lines(path)
     first = next(lines, b"")

@@ -2,26 +2,70 @@
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
 from itertools import chain
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import defect_files, shipped_root
+from maxpool_check.corpus.collection import Corpus, defect_files, shipped_root
+from maxpool_check.corpus.conditions import CaseFeatures
+from maxpool_check.corpus.defect_versions import VersionsShown
+from maxpool_check.judging.defects import Defect, Effect, is_glob
 from maxpool_check.judging.naming import Observations, contradictions
 from maxpool_check.judging.target_selector import OUTPUTS
-from maxpool_check.results.details import RunSettings
+from maxpool_check.results.details import ReferenceAgreement, RunSettings
 from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
-from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader, target_of
+from maxpool_check.results.record import Execution, KnownEntry, Line, RunFooter, RunHeader, TargetDescription, target_of
 from maxpool_check.results.summary import RunSummary
-from maxpool_check.running.decisions import Decisions, RunPlan
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.executors import CaseResults, ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
 from maxpool_check.running.header import digest_of_files, header, now
+from maxpool_check.running.labels import Catalogue, Labels
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The cases of a corpus to run, the targets, and their known defects.
+
+    ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
+    processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
+    the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
+    ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known
+    defect, by its id. ``explains``: the defects that come with the tool explain what none of ``known`` expects, and excuse nothing.
+    ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the words of
+    the command line to record; those of the process if there are none. ``references`` is the result of the comparison
+    of both references on the cases, if there was one.
+    """
+
+    corpus: Corpus
+    cases: Collection[Case]
+    targets: Sequence[TargetName]
+    known: Sequence[Defect] = ()
+    known_files: Sequence[Path] = ()
+    seconds: float = 10.0
+    memory: int | None = None
+    jobs: int = 1
+    exit_first: bool = False
+    strict: bool = False
+    variants: Collection[Variant] = DEFAULT_VARIANTS
+    dask: str | None = None
+    tracebacks: bool = False
+    versions: Mapping[str, VersionsShown] = field(default_factory=dict)
+    explains: bool = False
+    transcript: Transcript | None = None
+    command: Sequence[str] = ()
+    references: ReferenceAgreement | None = None
 
 
 def run(
@@ -71,14 +115,17 @@ def write_results(
     write: Callable[[Line], None],
     errors: Sequence[str] = (),
     progress: Callable[[int], None] = lambda _: None,
+    labels: "LabelsOfRun | None" = None,
+    summary: RunSummary | None = None,
 ) -> None:
     """Pass each line of a record behind its header to ``write``, by the results of each case, in order.
 
-    ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name.
+    ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name. ``labels`` says what is known of
+    an execution; None: the defects of the plan say it. ``summary`` has what was written before.
     """
     today = datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
-    decisions = Decisions(plan, head.targets, today)
-    summary, ended_early, errors = RunSummary(), False, [*errors]
+    labels = labels_of(plan, head.targets, today) if labels is None else labels
+    summary, ended_early, errors = RunSummary() if summary is None else summary, False, [*errors]
     observations: dict[str, Observations] = defaultdict(Observations)
     missing: dict[str, dict[str, None]] = defaultdict(dict)
     outputs = RecordedOutputs()
@@ -86,7 +133,7 @@ def write_results(
         for number, (case, case_results) in enumerate(results, 1):
             for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
                 write(output)
-            for execution in decisions.take(case, case_results):
+            for execution in _labelled(labels, case, case_results, keeps_tracebacks=plan.tracebacks):
                 observations[execution.target].add(number - 1, execution)
                 summary.add(execution)
                 if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
@@ -101,7 +148,8 @@ def write_results(
     except PoolLost as lost:
         ended_early = True
         errors.append(str(lost))
-    known = decisions.known_entries(given_up(), ended_early=ended_early)
+    completeness = _Completeness(plan, frozenset(given_up()), ended_early)
+    known = [*labels.entries(completeness.is_complete)]
     errors += missing_results(missing, len(plan.cases))
     errors += [f"{name} was given up: {why}" for name, why in given_up().items()]
     write(
@@ -116,6 +164,63 @@ def write_results(
             outputs_left_out=len(outputs.left_out),
         )
     )
+
+
+class LabelsOfRun(Protocol):
+    """What is known of the executions of a run, as :class:`Labels` has it."""
+
+    def label(self, case: Case, execution: Execution) -> Execution | None:
+        """The execution as its line says it; None: it has none."""
+
+    def entries(self, is_complete: Callable[[str, Effect, str], bool]) -> Iterator[KnownEntry]:
+        """What the footer says of defects."""
+
+
+def labels_of(plan: RunPlan, targets: Sequence[TargetDescription], today: date) -> Labels:
+    """The labels of a run, by the defects of its plan."""
+    catalogue = Catalogue(targets)
+
+    def versions(defect: Defect) -> VersionsShown:
+        is_own = defect.id in plan.versions or not plan.explains
+        return plan.versions.get(defect.id, VersionsShown()) if is_own else catalogue.versions.summary(defect)
+
+    return Labels(targets, plan.known, today, lambda: catalogue.defects if plan.explains else (), versions)
+
+
+def _labelled(labels: LabelsOfRun, case: Case, results: CaseResults, *, keeps_tracebacks: bool) -> Iterator[Execution]:
+    for execution in chain.from_iterable(each.executions for each in results.values()):
+        plain = execution if keeps_tracebacks else msgspec.structs.replace(execution, traceback="")
+        if (labelled := labels.label(case, plain)) is not None:
+            yield labelled
+
+
+class _Completeness:
+    """Whether a run executed all cases of an effect; of a run that ended early, or of a target that was given up, none is known."""
+
+    def __init__(self, plan: RunPlan, given_up: Collection[str], ended_early: bool) -> None:
+        self._corpus, self._cases = plan.corpus, plan.cases
+        self._defects = {defect.id: defect for defect in plan.known}
+        self._given_up, self._ended_early = given_up, ended_early
+
+    def is_complete(self, target: str, effect: Effect, pattern: str) -> bool:
+        """Whether the run has all cases that a pattern of an effect, or its conditions, can mean.
+
+        No other file may hold more: all files were read, or the pattern names one file.
+        """
+        if self._ended_early or target in self._given_up:
+            return False
+        names_one_file = bool(pattern) and not is_glob(pattern.partition(":")[0])
+        if self._cases is self._corpus.cases or not (self._corpus.whole or names_one_file):
+            return self._corpus.whole or names_one_file
+        defect = self._defects[effect.defect]
+        others = (case for case in self._corpus.cases if case.id not in self._executed)
+        if pattern:
+            return not any(fnmatchcase(case.id, pattern) for case in others)
+        return not any(CaseFeatures(case).applies(defect, effect) for case in others)
+
+    @cached_property
+    def _executed(self) -> frozenset[str]:
+        return frozenset(case.id for case in self._cases)
 
 
 class TargetRecorders:

@@ -7,10 +7,9 @@ import pytest
 
 import maxpool_check
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, KERNELS, ROOT, shipped
+from tests.conftest import CASES, KERNELS, ROOT, known_defect, shipped
 
 RIGHT = f"python:{KERNELS}:right"
-KNOWN = "known:\n  - {{id: e, when: onnxruntime, cases: ['small:{}'], kinds: [shape], reason: r}}\n"
 
 
 def test_a_name_means_a_part_of_the_corpus_and_is_the_origin_of_its_cases(cli, small, tmp_path):
@@ -99,14 +98,14 @@ def test_list_and_lint(cli, small):
     assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
     printed = "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 ("
     cli("cases", "lint", CASES / "sonnx").check(0, printed, "no problems", err="")
-    (small / "known-divergences.yaml").write_text(KNOWN.format("none"))
-    cli("cases", "lint", small).check(2, "known-divergences.yaml:2:40: 'small:none' names no case", "1 problem")
+    (small / "known-divergences.yaml").write_text(known_defect("e", ["small:none"], ["shape"], "onnxruntime"))
+    cli("cases", "lint", small).check(2, "'small:none' names no case", "1 problem")
 
 
 @pytest.fixture
 def locked(cli, small, tmp_path):
     """The file of a lock of the small corpus, with a file of defects."""
-    (small / "known-divergences.yaml").write_text(KNOWN.format("neg-inf"))
+    (small / "known-divergences.yaml").write_text(known_defect("e", ["small:neg-inf"], ["shape"], "onnxruntime"))
     cli("cases", "lock", small, "-o", tmp_path / "lock.json").check(0, "6 cases and 1 file of defects", err="")
     return tmp_path / "lock.json"
 

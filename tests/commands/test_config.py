@@ -342,11 +342,11 @@ def test_targets_that_start_nothing_but_releases(target, is_plain):
 def test_a_project_removes_nothing_trusts_nobody_and_writes_nothing_outside_of_it(project, monkeypatch):
     configure(
         project,
-        '[evidence]\nrun = true\nkey = "k.pub"\n[targets]\nclear = true\n[defects]\nwrite = true\n'
+        '[evidence]\nrun = true\nkey = "k.pub"\n[targets]\nclear = true\n'
         '[run]\nreports = {text = "../outside.txt", json = "inside.json"}\noutput = "/tmp/outside.jsonl"\n',
     )
     rows = sources(project)
-    for key in ("evidence.run", "evidence.key", "targets.clear", "defects.write", "run.reports", "run.output"):
+    for key in ("evidence.run", "evidence.key", "targets.clear", "run.reports", "run.output"):
         assert rows[key][0] == "-", key
     assert sources(project, "--config", "maxpool-check.toml")["targets.clear"][0] == "True"
 

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 import yaml
 
-from tests.conftest import KERNELS, reports_in
+from tests.conftest import KERNELS, known_defect, reports_in
 
 RIGHT, SEED, PLANE = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "counts_in_the_plane"))
 DEFECT = """\
@@ -95,11 +95,11 @@ def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, record)
     (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"], seed["live"]) == ("0.1", "0.1", False)
     assert cli("defects", "list", "--live", "-p", corpus, "--json").json["defects"] == []
-    cli("defects", "check", "--write", "-t", SEED, "-p", corpus).check(2, f"{SEED} names no version")
     record.write_text(record.read_text().replace('"version":""', '"version":"0"', 1))
     for words in ((), ("--record", record, "-t", "onnxruntime")):
         assert cli("defects", "check", *words, "-p", corpus).code == 2
-    assert cli("defects", "check", "--write", "--record", record, "-p", corpus).code == 0
+    assert cli("defects", "check", "--record", record, "-p", corpus).code == 0
+    cli("defects", "accept", record).check(0, f"written: {versions}")
     (seed,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
     assert (seed["since"], seed["until"]) == ("0", "0.1")
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
@@ -141,14 +141,58 @@ def test_lint_compares_a_defect_with_its_cases_and_refuses_half_a_review(cli, ca
     cli("cases", "lint", catalogue(bound, review=review)).check(2, words, "defects/python.yaml:")
 
 
-def test_what_fits_the_conditions_of_a_defect_is_added_to_it(cli, catalogue, record):
-    corpus = catalogue("versions: '>=1'; cases: [small:neg-inf]")
-    cli("defects", "accept", record, "--reason", "as before").check(0, "fits its conditions")
-    assert not (corpus / "known-divergences.yaml").exists()
-    assert "# Reviewed by hand." in (corpus / "defects/python.yaml").read_text()
-    (defect,) = cli("defects", "list", "-p", corpus, "--json").json["defects"]
-    assert len(defect["expect"]) == 2
-    assert cli("run", corpus, "-t", SEED).code == 0
+def test_what_the_mechanism_of_a_defect_explains_is_observed_until_it_no_longer_shows(cli, small, record):
+    defects, observed = small / "defects/python.yaml", small / "defects/observed/python.jsonl"
+    defects.parent.mkdir()
+    described, _, _ = DEFECT.format(bound="", review=REVIEW).partition("    expect:")
+    defects.write_text(f"{described}    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n")
+    # A defect that was seen nowhere names nothing.
+    assert cli("run", small, "-t", SEED).code == 1
+    cli("defects", "accept", record).check(1, "2 executions left that no defect explains: describe the defect")
+    assert not observed.exists()
+    defects.write_text(
+        f"{described}    expect: [{{cases: observed}}]\n    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n"
+    )
+    # What is explained is not expected,
+    cli("run", small, "-t", SEED).check(1, "UNEXPECTED  PY-SEED")
+    cli("defects", "accept", record).check(
+        0, f"written: {observed}", "PY-SEED: 2 executions added, such as small:neg-inf"
+    )
+    indices, y = map(json.loads, observed.read_text().splitlines())
+    assert (indices["variant"], indices["kinds"]) == ("indices", ["indices-sentinel", "y-lowest-for-neg-inf"])
+    assert (y["variant"], y["kinds"], [*y["cases"]]) == ("y-only", ["y-lowest-for-neg-inf"], ["small:neg-inf"])
+    # until it was seen; a copy of the case in a corpus of another has the same defect.
+    assert cli("run", small, "-t", SEED).code == 0
+    assert "added" not in cli("defects", "accept", record).check(0).out
+    cli("run", small, "-t", RIGHT, "-o", record, "-q").check(1)
+    cli("run", small, "-t", RIGHT).check(1, "STALE", "small:neg-inf (indices)")
+    cli("defects", "accept", record).check(0, "PY-SEED: 2 executions no longer shown")
+    assert cli("run", small, "-t", RIGHT).code == 0
+    assert not observed.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "python.jsonl:1:1: Input data was truncated; make the line again with defects accept"),
+        ('{"defect": "PY-SEED", "cases": {}, "case": 1}', "Object contains unknown field `case`"),
+        ('{"defect": "PY-SED", "variant": "indices"}', "there is no defect PY-SED beside this file"),
+        ('{"defect": "PY-SEED", "variant": "index"}', "unknown variant 'index'"),
+        ('{"defect": "PY-SEED", "versions": "1"}', "expected versions"),
+        ('{"defect": "PY-SEED", "kinds": ["crsh"], "cases": {"small:padded": ""}}', "'crsh'"),
+        (
+            '{"defect": "PY-SEED", "kinds": ["crash"], "cases": {"small:padded": ""}}',
+            "small:padded does not meet the conditions",
+        ),
+        ('{"defect": "PY-SEED", "kinds": ["crash"], "cases": {"small:no": ""}}', "'small:no' names no case"),
+    ],
+)
+def test_a_wrong_line_of_a_file_of_observations_is_named(cli, catalogue, line, message):
+    corpus = catalogue()
+    observed = corpus / "defects/observed/python.jsonl"
+    observed.parent.mkdir()
+    observed.write_text(f"{line}\n")
+    cli("cases", "lint", corpus).check(2, message, "observed/python.jsonl:1:1: ")
 
 
 def test_what_is_accepted_is_expected_by_the_next_run_and_shown_in_its_reports(cli, small, tmp_path):
@@ -182,19 +226,19 @@ def test_what_is_accepted_is_expected_by_the_next_run_and_shown_in_its_reports(c
 
 def test_lint_names_what_is_expired_orphaned_stale_or_never_shown(cli, small, record):
     known = small / "known-divergences.yaml"
+    both = ["y-lowest-for-neg-inf", "indices-sentinel"]
     entries = (
-        "fine, when: python, cases: ['small:neg-inf'], kinds: [y-lowest-for-neg-inf, indices-sentinel]",
-        "old, when: other, expires: 2020-01-01, cases: ['small:padded'], kinds: [crash]",
-        "lost, when: other, cases: ['small:nothing'], kinds: [crash]",
-        "idle, when: python, cases: ['small:padded'], kinds: [crash]",
+        known_defect("fine", ["small:neg-inf"], both),
+        known_defect("old", ["small:padded"], ["crash"], "other", expires="2020-01-01"),
+        known_defect("lost", ["small:nothing"], ["crash"], "other"),
+        known_defect("idle", ["small:padded"], ["crash"]),
     )
-    known.write_text("known:\n" + "".join(f"  - {{id: {entry}, reason: r}}\n" for entry in entries))
+    known.write_text("defects:\n" + "".join(entry.removeprefix("defects:\n") for entry in entries))
     done = cli("defects", "lint", small)
     done.check(1, "old expired on 2020-01-01", "'small:nothing' names no case: orphaned", "4 entries, 2 problems")
     cli("defects", "lint", small, "--record", record).check(1, "no record shows idle", "4 entries, 3 problems")
     # One of its cases is shown, so that no record shows nothing of the entry.
-    cases, kinds = "cases: ['small:neg-inf', 'small:padded']", "kinds: [y-lowest-for-neg-inf, indices-sentinel]"
-    known.write_text(f"known: [{{id: seed, when: python, {cases}, {kinds}, reason: The seed is kept.}}]\n")
+    known.write_text(known_defect("seed", ["small:neg-inf", "small:padded"], both))
     assert cli("run", small, "-t", SEED, "-o", record, "-q").code == 1
     cli("defects", "lint", small, "--record", record).check(1, "small:padded no longer diverges in these kinds")
 
@@ -208,8 +252,8 @@ def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuse
     assert "NEW  y-lowest-for-neg-inf" in cli(*run, "--known", "none").out
     for form in ("markdown", "html", "json", "junit", "sarif", "github"):
         assert "ORT-LOWEST-BLOCKED" in cli("report", record, "--report", form).out
-    mine = "{id: mine, when: onnxruntime, cases: ['own:masked'], kinds: [y-signed-zero], reason: r}"
-    (tmp_path / "known-divergences.yaml").write_text(f"known: [{mine}]\n")
+    mine = known_defect("mine", ["own:masked"], ["y-signed-zero"], "onnxruntime")
+    (tmp_path / "known-divergences.yaml").write_text(mine)
     done = cli(*run, "--report", "json")
     assert {(each["status"], each["known"]) for each in done.json["results"]} == {("changed", "ORT-LOWEST-BLOCKED")}
     statuses = {entry["id"]: entry["status"] for entry in done.json["known"]}
@@ -224,7 +268,7 @@ def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuse
 def test_defects_that_come_with_the_tool_are_known_beside_those_of_a_corpus(cli, tmp_path):
     shipped = cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path).json
     (tmp_path / "cases/defects").mkdir(parents=True)
-    (tmp_path / "cases/defects/own.yaml").write_text("known: []\n")
+    (tmp_path / "cases/defects/own.yaml").write_text("defects: []\n")
     (tmp_path / "cases/defects/versions.json").write_text('{"onnxruntime": {"1.31.1": []}}\n')
     assert cli("explain", "ORT-PAD-FOLDED", "--json", cwd=tmp_path).check(0).json == shipped
     assert "ORT-PAD-FOLDED" in cli("defects", "list", "onnxruntime", cwd=tmp_path).out

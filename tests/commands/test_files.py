@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.results import storage
-from tests.conftest import KERNELS, ROOT, SMALL, environment
+from tests.conftest import KERNELS, ROOT, SMALL, environment, known_defect
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
 DATA = ROOT / "tests/data/testgenonnx/MaxPool_int8_BD-011_T4.json"
@@ -49,14 +49,17 @@ def test_a_stream_or_an_argument_that_cannot_be_used(small, arguments, streams, 
 
 
 CASE = "cases: [{{id: a, input: {{{}}}, attributes: {{kernel_shape: [1]}}}}]\n"
-KNOWN = "known:\n  - {{id: {}, when: '{}', cases: ['small:*'], kinds: [shape], reason: r}}\n"
 WRONG = CASE.format("dtype: int8, data: [[[2]]]").replace("}]", ", expect: {Y: [[[1]]]}}]")
 HUGE = "9" * 100_000
 TEST = json.loads(DATA.read_text())
 BAD_FILES = {
     "a huge fill": ("c.yaml", CASE.format(f"shape: [1, 1, 2], fill: '0x{HUGE}', dtype: int8"), "1:49: int8 holds -128"),
-    "a huge version": ("known-divergences.yaml", KNOWN.format("e", f"python == {HUGE}"), "2:19: "),
-    "a list as id": ("known-divergences.yaml", KNOWN.format("[a]", "python"), "2:10: expected "),
+    "a huge version": (
+        "known-divergences.yaml",
+        known_defect("e", ["small:*"], ["shape"], versions=f"=={HUGE}"),
+        "2:151: ",
+    ),
+    "a list as id": ("known-divergences.yaml", known_defect("[a]", ["small:*"], ["shape"]), "2:10: expected "),
     "no UTF-8 in its name": ("a\udcff.yaml", "cases: []\n", "1:1: the name of the file is not UTF-8"),
     "sizes of 1e30": ("t.json", json.dumps(TEST | {"input": {"shape": [1e30, 0], "values": []}}), "1:1: "),
     "surrogates in its class": ("t.json", json.dumps(TEST | {"class": "\ud800"}), "1:1: "),
@@ -171,7 +174,7 @@ def inputs(small, record):
     """A folder with files of every kind that is read."""
     np.save(small / "x.npy", np.zeros((1, 1, 2), np.float32))
     (small / "npy.yaml").write_text(CASE.format("npy: x.npy"))
-    (small / "known-divergences.yaml").write_text("known: []\n")
+    (small / "known-divergences.yaml").write_text("defects: []\n")
     (small / "kernel.py").write_bytes(KERNELS.read_bytes())
     (small / "linked.jsonl").symlink_to(small / "small.yaml")
     (small / "t.json").write_bytes(DATA.read_bytes())

@@ -1,6 +1,5 @@
 """``maxpool-check fuzz``: from one seed or a range of them, in several processes and on a cluster."""
 
-import json
 import re
 import signal
 
@@ -8,7 +7,7 @@ import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import KERNELS, all_end, children, eventually, misbehaving, replying
+from tests.conftest import KERNELS, all_end, children, eventually, known_defect, misbehaving, replying
 
 RIGHT, SEED, ABSENT, ACCEPTS = (
     f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "absent", "accepts_everything")
@@ -38,12 +37,12 @@ def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, tmp_path)
 
 
 def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, tmp_path):
-    entry = {"id": "e", "when": "python", "cases": ["other:case"], "kinds": ["accepts-invalid"], "reason": "reviewed"}
-    # An entry of other kinds says nothing of these, nor does one of another target.
-    for number, changes in enumerate(({}, {"kinds": ["crash"]}, {"when": "onnxruntime"})):
+    about = {"cases": ["other:case"], "kinds": ["accepts-invalid"]}
+    # What is expected of other kinds says nothing of these, nor what is expected of another target.
+    for number, changes in enumerate(({}, {"kinds": ["crash"]}, {"runtime": "onnxruntime"})):
         folder = tmp_path / str(number)
         folder.mkdir()
-        (folder / "known-divergences.yaml").write_text(json.dumps({"known": [{**entry, **changes}]}))
+        (folder / "known-divergences.yaml").write_text(known_defect("e", **{**about, **changes}))
         fuzz(cli, folder / "found", "--only", "invalid", "-t", ACCEPTS, cases=10).check(1 if changes else 0)
 
 

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.targets.session import TargetSession
-from tests.conftest import KERNELS, ROOT, command, environment, reports_in
+from tests.conftest import KERNELS, ROOT, command, environment, known_defect, reports_in
 from tests.models import broken, external, zoo
 from tests.models.wheels import WHEELS, from_wheel
 from tests.models.writing import keep_outside, saved, written
@@ -125,8 +125,7 @@ def test_only_a_file_of_the_user_accepts_what_is_wrong(cli, model, tmp_path):
     assert cli(*accept).code == 0
     done = cli("model", path, "-t", SEED, "--strict", "--known", known).check(0)
     assert done.out.splitlines()[-1].startswith("ACCEPTED  ")
-    entry = "{id: zeros, when: python, cases: ['model:pool/*'], kinds: [y-pad-value-leak], reason: Accepted.}"
-    known.write_text(f"known: [{entry}]\n")
+    known.write_text(known_defect("zeros", ["model:pool/*"], ["y-pad-value-leak"]))
     done = cli("model", model(zoo.plain()), "-t", ZERO, "--known", known, "--report", "json")
     assert (done.code, set(states(done).values())) == (0, {"accepted"})
 

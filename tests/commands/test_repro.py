@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import KERNELS
+from tests.conftest import KERNELS, known_defect
 from tests.exporting.backends import failures
 
 network, long = pytest.mark.network, pytest.mark.long
@@ -170,6 +170,5 @@ def test_a_defect_without_an_example_is_reproduced_by_its_first_case(cli, small,
         ("small:neg-inf", 1, "not reproduced: small:neg-inf on "),
         ("small:neg-*", 2, "the defect OWN has no example"),
     ):
-        entry = f"{{id: OWN, when: 'python', cases: ['{cases}'], kinds: [y-lowest-for-neg-inf], reason: seen}}"
-        known.write_text(f"known: [{entry}]\n")
+        known.write_text(known_defect("OWN", [cases], ["y-lowest-for-neg-inf"]))
         cli("repro", "OWN", "-p", small, "-t", RIGHT, "-o", tmp_path / "repro").check(code, message)

@@ -8,7 +8,17 @@ import time
 
 import pytest
 
-from tests.conftest import KERNELS, ROOT, all_end, children, environment, eventually, on_a_terminal, reports_in
+from tests.conftest import (
+    KERNELS,
+    ROOT,
+    all_end,
+    children,
+    environment,
+    eventually,
+    known_defect,
+    on_a_terminal,
+    reports_in,
+)
 
 RIGHT, SEED, TIED = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed", "knows_its_first_channel"))
 
@@ -156,7 +166,6 @@ def test_a_reader_who_leaves_early_is_no_error(small):
 
 
 TIES = "input: {dtype: float32, shape: [1, 2, 3, 4], fill: 5}, attributes: {kernel_shape: [2, 2]}"
-INCONSISTENCY = "kinds: [indices-depend-on-channels], variants: [indices-channels-permuted]"
 
 
 def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path):
@@ -181,8 +190,9 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     cli("gate", right, record).check(0, "REVIEW  1 newly-inconsistent, 1 conforming-but-different of 4 executions")
     assert cli("gate", right, record, "--fail-on", "newly-inconsistent").code == 1
     # An entry expects it as any other kind, and is stale where it no longer occurs.
-    entry = f"{{id: ties, when: python, cases: ['ties:ties'], reason: Its first channel differs., {INCONSISTENCY}}}"
-    (cases / "known-divergences.yaml").write_text(f"known: [{entry}]\n")
+    variants = ["indices-channels-permuted"]
+    entry = known_defect("ties", ["ties:ties"], ["indices-depend-on-channels"], variants=variants)
+    (cases / "known-divergences.yaml").write_text(entry)
     known = cli(*run, TIED, "--report", "json").json
     (result,) = [each for each in known["results"] if each["verdict"] == "inconsistent"]
     assert (known["exit_code"], result["status"], result["known"]) == (0, "expected", "ties")

@@ -262,7 +262,7 @@ def test_a_large_file_is_read_again_and_must_be_the_same(corpus, monkeypatch, mo
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus, monkeypatch):
-    folder = corpus(CASE, "deep/er/x", y=CASE, **{"known-divergences": "known: []\n"})
+    folder = corpus(CASE, "deep/er/x", y=CASE, **{"known-divergences": "defects: []\n"})
     for path in (folder, folder / "deep", folder / "deep/er/x.yaml"):
         collected = collect([path])
         assert (collected.cases[0].id, collected.whole) == ("deep/er/x:a", path == folder)

@@ -7,13 +7,13 @@ import pytest
 
 import maxpool_check
 from maxpool_check.corpus.collection import defect_files
-from maxpool_check.corpus.conditions import concerns, meets, meets_as_variant
+from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES
-from maxpool_check.corpus.quantities import Features
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.defects import Conditions, Defect, Severity
+from maxpool_check.judging.explaining import meets_as_variant
 from maxpool_check.results.variants import variant_named
 from tests.conftest import CASES
 
@@ -90,6 +90,8 @@ SPECIAL = {
     "subnormal": ([-1e-40, 1], [0, np.finfo(np.float32).tiny]),
     "zeros-of-both-signs": ([-0.0, 0.0], [0.0, 0.0]),
 }
+OF_VALUES = {flag: (case(values=having), case(values=other)) for flag, (having, other) in SPECIAL.items()}
+OF_VALUES["some empty-window"] = (case(pads=2), case(pads=1))
 
 
 def graph(*before, after=(), dtype=np.float32, inside=None, dimensions=None, **attributes):
@@ -149,7 +151,7 @@ GRAPHS = {
 
 EXAMPLES = [
     *(("geometry", flag, [having], [other]) for flag, (having, other) in WINDOWS.items()),
-    *(("values", flag, [case(values=having)], [case(values=other)]) for flag, (having, other) in SPECIAL.items()),
+    *(("values", flag, [having], [other]) for flag, (having, other) in OF_VALUES.items()),
     *(("graph", flag, having, others) for flag, (having, others) in GRAPHS.items()),
 ]
 
@@ -159,7 +161,7 @@ def stated_by_defects(*forms):
     every = [
         conditions
         for defect in read_all_defects(defect_files(CASES))
-        for conditions in (each.conditions for each in (defect, *defect.expected, *defect.remedies))
+        for conditions in (each.conditions for each in (defect, *defect.effects, *defect.remedies))
     ]
     return {str(stated): stated for conditions in every for form in forms for stated in getattr(conditions, form)}
 
@@ -173,7 +175,7 @@ STATED = {
 
 @pytest.mark.parametrize(
     ("form", "flags", "examples"),
-    [("geometry", GEOMETRY, WINDOWS), ("values", VALUES, SPECIAL), ("graph", GRAPH, GRAPHS)],
+    [("geometry", GEOMETRY, WINDOWS), ("values", VALUES, OF_VALUES), ("graph", GRAPH, GRAPHS)],
 )
 def test_every_flag_and_every_rule_of_a_defect_has_an_example_here(form, flags, examples):
     assert {*examples} == {*flags, *STATED[form]}
@@ -182,8 +184,8 @@ def test_every_flag_and_every_rule_of_a_defect_has_an_example_here(form, flags, 
 @pytest.mark.parametrize(("form", "flag", "having", "others"), EXAMPLES, ids=[flag for _, flag, _, _ in EXAMPLES])
 def test_a_flag_or_a_rule(form, flag, having, others):
     conditions = Conditions(**{form: (STATED[form].get(flag, flag),)})
-    assert [meets(conditions, Features(each)) for each in having] == [True] * len(having)
-    assert [meets(conditions, Features(each)) for each in others] == [False] * len(others)
+    assert [CaseFeatures(each).meets(conditions) for each in having] == [True] * len(having)
+    assert [CaseFeatures(each).meets(conditions) for each in others] == [False] * len(others)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_a_flag_or_a_rule(form, flag, having, others):
     ],
 )
 def test_all_conditions_must_hold(conditions, tested, expected):
-    assert meets(conditions, Features(tested)) is expected
+    assert CaseFeatures(tested).meets(conditions) is expected
 
 
 def test_the_variant_and_the_documents():
@@ -215,4 +217,4 @@ def test_the_variant_and_the_documents():
         assert meets_as_variant(conditions, variant_named(variant)) is expected
     for documents, expected in {("onnx",): True, ("sonnx", "onnx-12"): True, ("sonnx", "openvino"): False}.items():
         defect = Defect("D", "onnxruntime", "t", Severity.CRASH, "m", (), documents=documents)
-        assert concerns(defect, case(spec="onnx-12")) is expected
+        assert CaseFeatures(case(spec="onnx-12")).is_of(defect) is expected

@@ -9,7 +9,7 @@ import yaml
 
 import maxpool_check
 from maxpool_check.corpus import features
-from maxpool_check.corpus.conditions import meets, unmet
+from maxpool_check.corpus.conditions import CaseFeatures, unmet
 from maxpool_check.corpus.defect_file import read_defects
 from maxpool_check.corpus.features import FLAGS
 from maxpool_check.corpus.problems import CorpusError
@@ -46,7 +46,7 @@ def defects(tmp_path):
 
 
 def holding(conditions):
-    return [meets(conditions, Features(each)) for each in CASES]
+    return [CaseFeatures(each).meets(conditions) for each in CASES]
 
 
 @pytest.mark.parametrize("form", ["geometry", "values", "graph"])
@@ -76,7 +76,7 @@ def test_a_rule_holds_wherever_a_flag_of_this_rule_does(form):
 )
 def test_a_rule_of_strides_of_1_and_2(defects, rule, expected):
     (defect,) = defects(f"geometry: {json.dumps([rule])}")
-    assert meets(defect.conditions, Features(case(strides=[1, 2]))) is expected
+    assert CaseFeatures(case(strides=[1, 2])).meets(defect.conditions) is expected
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_condition_that_a_case_does_not_meet_is_named_by_its_rule(defects):
 
 def test_a_case_without_nodes_meets_no_rule_about_them():
     rule = Conditions(graph=("no first-behind == Cast",))
-    assert [meets(rule, Features(each)) for each in (graph(inside="If"), case())] == [True, False]
+    assert [CaseFeatures(each).meets(rule) for each in (graph(inside="If"), case())] == [True, False]
 
 
 @pytest.mark.parametrize(

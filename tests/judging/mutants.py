@@ -2,7 +2,7 @@
 
 ``python -m tests.judging.mutants FILE`` runs the tests of the judging as they are and for each mutant, and writes the
 first failure of each as JSON. ``compare`` compares outputs with an Oracle, ``judge`` makes verdicts of outcomes,
-``same_values`` says where two Y agree, ``known`` finds what a known defect expects.
+``same_values`` says where two Y agree, ``explains`` says what a defect makes of an execution.
 """
 
 import json
@@ -16,7 +16,11 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-TESTS = [str(Path(__file__).parent / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
+from maxpool_check.judging.explaining import Explanation
+
+TESTS = [
+    str(Path(__file__).parent / f"test_{name}.py") for name in ("examples", "explaining", "verdicts", "comparison")
+]
 """The quick ones first, and no more than notice every mutant: those that draw many examples take longer."""
 
 MUTANTS = {
@@ -32,17 +36,21 @@ MUTANTS = {
         lambda judge, oracle, outcomes: {name: judge(oracle, {name: each})[name] for name, each in outcomes.items()},
     ),
     "windows_are_not_looked_at": (
-        "known",
-        lambda known, self, execution: known(self, structs.replace(execution, windows={})),
+        "explains",
+        lambda explains, *about: explains(*about[:-1], structs.replace(about[-1], windows={})),
     ),
-    "outputs_are_not_looked_at": ("known", lambda known, self, execution: known(without_outputs(self), execution)),
+    "outputs_are_not_looked_at": (
+        "explains",
+        lambda explains, defect, *about: explains(replace(defect, outputs={}), *about),
+    ),
+    "any_kinds_are_explained": ("explains", lambda explains, defect, *about: explains(defect, *about) or whole(defect)),
 }
 """By name, the function that each replaces, and the wrong one, which gets the right one before its own arguments."""
 
 
-def without_outputs(ledger):
-    """A ledger that lets an entry that was reviewed with other outputs explain these."""
-    return replace(ledger, entries=[replace(entry, outputs={}) for entry in ledger.entries])
+def whole(defect):
+    """An explanation of all of an execution by every effect of a defect."""
+    return Explanation(defect, defect.effects, frozenset(), frozenset(), is_whole=True, rank=(1, 1, 1, 1, 0))
 
 
 def changing(change):
@@ -175,30 +183,12 @@ conforming(
 )
 
 
-def expecting(name, entries):
-    """Register a ledger that takes the first of ``entries(ledger, execution)`` for what is expected if nothing is."""
-
-    def wrong(known, self, execution):
-        others = entries(self, execution)
-        explanation = known(self, execution)
-        return explanation if explanation.expected or not others else replace(explanation, expected=others[0])
-
-    MUTANTS[name] = "known", wrong
-
-
-expecting("known_in_any_kinds", lambda self, execution: [e for e in self.entries if e.binds(execution.case)])
-expecting(
-    "expired_entries_are_known", lambda self, execution: [e for e in self.entries if e.expects(execution, self.version)]
-)
-
-
 def apply(name):
     """Replace the right function by the wrong one, wherever it has been imported."""
-    from maxpool_check.judging import comparison, judge
-    from maxpool_check.judging.ledger import Ledger
+    from maxpool_check.judging import comparison, explaining, judge
 
     attribute, change = MUTANTS[name]
-    holders = {"compare": comparison, "judge": judge, "same_values": comparison.Oracle, "known": Ledger}
+    holders = {"compare": comparison, "judge": judge, "same_values": comparison.Oracle, "explains": explaining}
     right = getattr(holders[attribute], attribute)
 
     def wrong(*arguments, **options):

@@ -17,8 +17,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import lowest
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.running.case_run import executions, judged_case, run_case
-from maxpool_check.running.decisions import Decisions, RunPlan
-from maxpool_check.running.executors import TargetResult
+from maxpool_check.running.labels import Labels
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
@@ -84,11 +83,10 @@ def runs():
 @pytest.mark.parametrize(("name", "other"), [("Indices", index), ("Y", value)])
 def test_no_known_defect_hides_another_fault_of_the_same_result(runs, name, other):
     corpus = shipped()
-    plan = RunPlan(corpus, corpus.cases, (RELEASE,), read_all_defects(corpus.known_files))
-    decisions = Decisions(plan, [runs[0]], date.today())
+    labels = Labels([runs[0]], read_all_defects(corpus.known_files), date.today())
 
     def decided(run):
-        return decisions.take(run.case, {run.target: TargetResult(tuple(executions(run)))})
+        return [labels.label(run.case, execution) for execution in executions(run)]
 
     known, hidden = Counter(), []
     for run in (run for run in runs[1] if isinstance(run.oracle, GraphOracle)):

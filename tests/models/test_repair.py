@@ -10,10 +10,9 @@ import onnx
 import pytest
 
 from maxpool_check.corpus.collection import defect_files
-from maxpool_check.corpus.conditions import meets, with_cases
+from maxpool_check.corpus.conditions import CasesOfEffects
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.quantities import Features
 from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind, read_table
 from maxpool_check.models.repair import try_remedies
@@ -183,15 +182,19 @@ def test_each_remedy_repairs_what_is_wrong_without_it(name):
     with contextlib.closing(LocalExecutor(ExecutionConfig((target,), 60.0, None))) as executor:
         (described,) = executor.descriptions
     tried = 0
-    for defect in with_cases(read_all_defects(defect_files(CASES)), shipped().cases):
-        entries = [each for each in defect.expected if each.covers(described)]
-        cases = [case for case in shipped().cases if any(each.binds(case.id) for each in entries)]
+    defects = read_all_defects(defect_files(CASES))
+    about = CasesOfEffects(defects, shipped().cases)
+    for defect in defects:
+        ids = {case for effect in defect.effects if effect.covers(described) for case in about.ids(effect)}
+        cases = [case for case in shipped().cases if case.id in ids]
         if defect.remedy(described.version) and cases:
             # A remedy with conditions is for some of them alone.
             special = [
                 case
                 for case in cases
-                if any(each.conditions.said and meets(each.conditions, Features(case)) for each in defect.remedies)
+                if any(
+                    each.conditions.said and about.features[case.id].meets(each.conditions) for each in defect.remedies
+                )
             ]
             step = max(1, len(cases) // 10)
             others = [case for start in range(step) for case in cases[start::step]]

@@ -17,7 +17,7 @@ import pytest
 from maxpool_check.corpus import stored_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging import verdicts
-from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity
+from maxpool_check.judging.defects import Conditions, Defect, Effect, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import Execution
@@ -183,8 +183,8 @@ def test_a_strict_run_counts_what_the_document_allows(tmp_path):
 
 def entry(kinds, case="small:neg-inf", when="python"):
     kinds, cases = frozenset(map(DivergenceKind, kinds)), (case,) if case else ()
-    expected = ExpectedDivergence("e", TargetSelector.parse(when), cases, kinds, by_conditions=not case)
-    return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (expected,))
+    effect = Effect("e", TargetSelector.parse(when), kinds, cases)
+    return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (effect,))
 
 
 SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]
@@ -236,10 +236,10 @@ def test_what_a_part_of_a_corpus_can_be_held_to(small, most, whole, complete, no
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_conditions_alike_those_that_fewer_cases_meet_come_first(small, order):
+def test_the_defect_with_more_conditions_comes_first(small, order):
     wide = replace(entry(SEED, ""), id="wide")
     few = replace(entry(SEED, ""), id="few", conditions=Conditions(values=("neg-inf",)))
-    known = [replace(each, expected=tuple(replace(of, defect=each.id) for of in each.expected)) for each in (wide, few)]
+    known = [replace(each, effects=tuple(replace(of, defect=each.id) for of in each.effects)) for each in (wide, few)]
     run = record(small, kernel("keeps_the_seed"), known=known[::order])
     assert {each.known for each in run.executions if each.known} == {"few"}
 

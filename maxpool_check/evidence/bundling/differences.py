@@ -18,8 +18,7 @@ from maxpool_check.evidence.bundling.record_check import Verification
 from maxpool_check.results.record import Line, Record, TargetDescription
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import variant_named
-from maxpool_check.running.decisions import RunPlan
-from maxpool_check.running.run import run
+from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.words import plural
 

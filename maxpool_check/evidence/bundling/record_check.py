@@ -54,10 +54,9 @@ from maxpool_check.results.record import (
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import ALL_VARIANTS, OPTIMIZATION_OFF, Variant, variant_named
 from maxpool_check.running.case_run import executions, judged_case
-from maxpool_check.running.decisions import RunPlan
 from maxpool_check.running.executors import CaseResults, FailureBudget, TargetResult
 from maxpool_check.running.header import digest_of_files, header, tool_files
-from maxpool_check.running.run import write_results
+from maxpool_check.running.run import RunPlan, write_results
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.targets.plans import VariantPlan, VariantResult
