@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
+    from maxpool_check.explaining.cases import ExecutedCase
     from maxpool_check.reporting.blocks import Block
+    from maxpool_check.results.record import TargetDescription
     from maxpool_check.results.variants import Variant
     from maxpool_check.running.case_run import CaseRun
     from maxpool_check.targets.name import TargetName
@@ -66,23 +69,23 @@ def command(
     from maxpool_check.explaining import cases
 
     if as_json:
-        options.echo(inert.dumps(cases.data(case, [run for run, _ in runs]), indent=1))
+        options.echo(inert.dumps(cases.data(case, runs), indent=1))
     else:
         from maxpool_check.reporting.blocks import Paragraph, Span
         from maxpool_check.reporting.reruns import place_of
 
         shown = [*cases.heading(case)]
-        for run, about in runs:
-            shown += [Paragraph([Span(run.target, strong=True), f": {about}"]), *cases.results(run)]
+        for each in runs:
+            shown += [Paragraph([Span(each.run.target, strong=True), f": {each.about}"]), *cases.results(each)]
         if cell is not None or not runs:
             shown += cases.reference(case, cell, everything=verbose > 0)
         options.show(shown)
-        for (run, _), target in zip(runs, named, strict=True):
-            if run.diverging and target.outputs is None:
-                words = ["repro", place_of(case.id, str(case.origin.path)), "-t", run.target]
+        for each, target in zip(runs, named, strict=True):
+            if each.run.diverging and target.outputs is None:
+                words = ["repro", place_of(case.id, str(case.origin.path)), "-t", each.run.target]
                 words += [*(("--spec", case.spec) if claims else ()), "-o", "repro"]
                 options.echo(f"\nNext: {shlex.join(['maxpool-check', *words])}")
-    failed = any(judgement.verdict == "error" for run, _ in runs for judgement in run.judgements.values())
+    failed = any(execution.verdict == "error" for each in runs for execution in each.executions)
     return options.Incomplete.exit_code if failed else 0
 
 
@@ -130,10 +133,8 @@ def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iter
     )
 
 
-def _executed(
-    case: "Case", targets: "Sequence[TargetName]", variants: "frozenset[Variant]"
-) -> "list[tuple[CaseRun, str]]":
-    """The case, executed on each target, with what is known of it. Raises :class:`options.Incomplete`."""
+def _executed(case: "Case", targets: "Sequence[TargetName]", variants: "frozenset[Variant]") -> "list[ExecutedCase]":
+    """The case, executed on each target. Raises :class:`options.Incomplete`."""
     from maxpool_check.running.case_run import run_case
     from maxpool_check.running.outputs import session_of
     from maxpool_check.targets.process import CannotStart
@@ -142,8 +143,21 @@ def _executed(
     runs = []
     for target in targets:
         with options.raising(incomplete=CannotStart), session_of(Target(target, options.setting("timeout"))) as session:
-            runs.append((run_case(session, case, variants), session.profile.description.about))
+            runs.append(_named(run_case(session, case, variants), session.profile.description))
     return runs
+
+
+def _named(run: "CaseRun", target: "TargetDescription") -> "ExecutedCase":
+    """A case that was executed, with the defects that come with the tool and explain what is wrong."""
+    from maxpool_check.explaining.cases import ExecutedCase
+    from maxpool_check.running.case_run import executions
+    from maxpool_check.running.labels import Catalogue, Labels
+
+    catalogue = Catalogue([target])
+    labels = Labels([target], (), date.today(), lambda: catalogue.defects)
+    labelled = tuple(labels.label(run.case, execution) for execution in executions(run))
+    defects = {defect.id: defect for defect in catalogue.defects} if run.diverging else {}
+    return ExecutedCase(run, target.about, labelled, defects)
 
 
 def _cell(text: str, case: "Case") -> tuple[int, ...]:

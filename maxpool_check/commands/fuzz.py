@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,14 +106,15 @@ def command(
     defects, _ = read_known(known, defect_files(root) or defect_files(shipped_root()))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
     with options.raising(incomplete=PoolLost):
-        return _search(_Report(plan, folder), seeds, defects, earlier, jobs, scheduler)
+        return _search(_Report(plan, folder, defects), seeds, earlier, jobs, scheduler)
 
 
 class _Report:
     """Prints and writes what is new, and sums up the counts."""
 
-    def __init__(self, plan: "FuzzPlan", folder: Path) -> None:
+    def __init__(self, plan: "FuzzPlan", folder: Path, defects: "Sequence[Defect]") -> None:
         self.plan = plan
+        self.defects = defects
         self.baselines: Sequence[Baseline] = ()
         self._folder = folder
         self._counts: dict[str, SearchCounts] = {}
@@ -122,9 +124,11 @@ class _Report:
     def start(self, baselines: "Sequence[Baseline]") -> None:
         """Take what is known of the targets before the first case."""
         from maxpool_check.fuzzing.search import SearchCounts
+        from maxpool_check.running.labels import Labels
 
         self.baselines = baselines
         self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
+        self._labels = Labels([*self._descriptions.values()], (), date.today(), lambda: self.defects)
         self._counts = {name: SearchCounts() for name in self._descriptions}
         self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
 
@@ -148,6 +152,9 @@ class _Report:
         kinds = ", ".join(kind.value for kind in discovery.kinds)
         attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
         options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
+        name = self._labels.label(discovery.drawn, discovery.execution).known
+        if (defect := next((each for each in self.defects if each.id == name), None)) is not None:
+            options.echo(f"  explained by {defect.id}: {defect.title}")
         options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
         if not case.context.is_alone:
             options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
@@ -203,9 +210,7 @@ class _Report:
         return path
 
 
-def _search(
-    report: _Report, seeds: range, known: "Sequence[Defect]", earlier: "Collection[Case]", jobs: int, dask: str | None
-) -> int:
+def _search(report: _Report, seeds: range, earlier: "Collection[Case]", jobs: int, dask: str | None) -> int:
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
     from maxpool_check.commands.executing import progress_bar
     from maxpool_check.fuzzing.search import Searcher
@@ -229,7 +234,7 @@ def _search(
         progress_bar("seeds", len(seeds), quiet=options.setting("quiet")) as progress,
     ):
         try:
-            (baselines,) = pool.results(Searcher.baselines, [(known, list(earlier))])
+            (baselines,) = pool.results(Searcher.baselines, [(report.defects, list(earlier))])
             report.start(baselines)
             for result in pool.results(Searcher.result, ((baselines, seed) for seed in seeds)):
                 take(result)

@@ -1,7 +1,8 @@
 """A case explained: what it says, what the reference makes of it, its windows, and what is wrong with the outputs of a target."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining.terms import policies_in_which_differ
 from maxpool_check.graphs.context import json_data
+from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
@@ -21,8 +23,8 @@ from maxpool_check.reporting.blocks import Block, Bullets, Heading, Lines, Parag
 from maxpool_check.reporting.drawing import LEGEND, coordinates, core_coordinates, described, drawings, oracle_drawing
 from maxpool_check.reporting.executions import ExecutionView, cell_line
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.record import Verdict
-from maxpool_check.running.case_run import CaseRun, executions
+from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.running.case_run import CaseRun
 
 MOST_WINDOWS, MOST_CELLS = 3, 1024
 """More windows, and larger tensors, are shown only on request."""
@@ -109,14 +111,30 @@ def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
     return Lines(["", f"Y{drawing.place}  {drawing.window}", *drawing.lines, result])
 
 
-def results(case_run: CaseRun) -> Iterator[Block]:
+@dataclass(frozen=True)
+class ExecutedCase:
+    """A case that was executed on a target."""
+
+    run: CaseRun
+    about: str
+    """What the target is, in words."""
+    executions: tuple[Execution, ...]
+    """Those of the run, each with the defect that explains it."""
+    defects: Mapping[str, Defect]
+    """These defects by id."""
+
+
+def results(executed: ExecutedCase) -> Iterator[Block]:
     """The verdict on each variant of a case that was executed, with its wrong cells in their windows, or its tensors."""
-    for variant, execution in zip(case_run.judgements, executions(case_run), strict=True):
+    case_run = executed.run
+    for variant, execution in zip(case_run.judgements, executed.executions, strict=True):
         view, outcome, oracle = ExecutionView(execution), case_run.results[variant].outcome, case_run.oracle
         verdict = Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad"))
         yield Paragraph([Span(f"{variant.name}: ", strong=True), verdict, f"  {', '.join(execution.kinds)}"])
         about = [view.translation] if view.translation else []
         about += [f"{kind}: {DESCRIPTIONS[DivergenceKind(kind)].sentence}" for kind in execution.kinds]
+        if (defect := executed.defects.get(execution.known or "")) is not None:
+            about.append(f"explained by {defect.id}: {defect.title}")
         about += [f"interpretation of {point}: {' or '.join(n)}" for point, n in execution.interpretations.items()]
         yield Bullets([*about, *view.reasons, *([" ".join(view.message.split())] if view.message else [])])
         if execution.cells:
@@ -140,7 +158,7 @@ def _tensor(
     return [f"{name} {tensor.dtype.name}{list(tensor.shape)}: {tensor.size} cells are not shown"]
 
 
-def data(case: Case, runs: Sequence[CaseRun] = ()) -> dict[str, Any]:
+def data(case: Case, runs: Sequence[ExecutedCase] = ()) -> dict[str, Any]:
     """A case as a JSON document, with every cell of the reference's outputs, and its executions.
 
     Values are text: JSON has no infinities, no NaN and no -0. A cell without a value is null. Of a graph of several nodes, ``Y`` and
@@ -162,7 +180,7 @@ def data(case: Case, runs: Sequence[CaseRun] = ()) -> dict[str, Any]:
     else:
         document["refused"] = {"reason": oracle.reason.value, "clause": oracle.clause, "message": str(oracle)}
     if runs:
-        document["executions"] = [msgspec.to_builtins(each) for run in runs for each in executions(run)]
+        document["executions"] = [msgspec.to_builtins(each) for run in runs for each in run.executions]
     return document
 
 

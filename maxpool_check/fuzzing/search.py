@@ -19,9 +19,9 @@ from maxpool_check.fuzzing.generation import generate
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
-from maxpool_check.results.record import COMPARED, TargetDescription, Verdict
+from maxpool_check.results.record import COMPARED, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
-from maxpool_check.running.case_run import run_case
+from maxpool_check.running.case_run import executions, run_case
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications import specification
@@ -46,12 +46,16 @@ class _GivenUp(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """Kinds that a target was not known to show, with a small case that shows them."""
+    """Kinds that a target was not known to show."""
 
     target: str
     variant: Variant
     kinds: tuple[DivergenceKind, ...]
+    drawn: Case
+    execution: Execution
+    """That of the drawn case."""
     case: Case
+    """A small case that shows the same kinds."""
 
     @property
     def signature(self) -> Signature:
@@ -144,7 +148,9 @@ class _Search:
             # What a variant shows with its default options is nothing new without optimization.
             if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self._known:
                 self._known.add((variant, frozenset(kinds)))
-                yield Discovery(case_run.target, variant, kinds, shrunk(self._session, case_run, variant))
+                (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
+                small = shrunk(self._session, case_run, variant)
+                yield Discovery(case_run.target, variant, kinds, case, execution, small)
 
 
 class Searcher:
@@ -164,10 +170,10 @@ class Searcher:
         with self._started() as sessions:
             for session in sessions:
                 description, known = session.profile.description, set[Signature]()
-                for entry in (entry for defect in defects for entry in defect.expected):
-                    if entry.covers(description) and not entry.expired(date.today()):
-                        for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
-                            known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
+                for effect in (effect for defect in defects for effect in defect.effects):
+                    if effect.covers(description) and not effect.expired(date.today()):
+                        for variant in ALL_VARIANTS if effect.variants is None else effect.variants:
+                            known.add((variant, frozenset(kind for kind in effect.kinds if shows(variant, kind))))
                 for case_run in (run_case(session, case) for case in earlier):
                     known |= {(each, frozenset(case_run.judgements[each].kinds)) for each in case_run.diverging}
                 baselines.append(Baseline(description, frozenset(known)))
