@@ -13,11 +13,10 @@ from maxpool_check.commands import options
 from maxpool_check.words import plural
 
 if TYPE_CHECKING:
-    from maxpool_check.comparing.defects import DefectStatus, TargetStatus
+    from maxpool_check.comparing.defects import TargetStatus
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.corpus.conditions import CasesOfEffects
-    from maxpool_check.corpus.defect_versions import DefectVersions
     from maxpool_check.judging.defects import Defect
     from maxpool_check.results.record import Execution, ExitCode, Record
     from maxpool_check.targets.name import TargetName
@@ -315,7 +314,7 @@ def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "Ca
     """Write what a record shows of the defects of a corpus; the faults that none of them explains."""
     from maxpool_check.commands import case_files
     from maxpool_check.comparing.defects import statuses
-    from maxpool_check.comparing.observing import observed
+    from maxpool_check.comparing.observing import observed, with_tests
     from maxpool_check.corpus.collection import defect_files
     from maxpool_check.corpus.defect_file import read_defects
     from maxpool_check.corpus.defect_versions import read_versions, write_versions
@@ -335,10 +334,16 @@ def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "Ca
     for verb, by_defect in (("added", after.added), ("no longer shown", after.removed)):
         for name, executions in sorted(by_defect.items()):
             options.echo(f"{name}: {plural(len(executions), 'execution')} {verb}, such as {executions[0]}")
-    if (root / "defects").is_dir():
-        for status in statuses(stored, known, cases):
-            versions = _with_tests(versions, status)
-        options.echo(f"written: {write_versions(root, versions)}")
+    now = versions
+    for status in statuses(stored, known, cases):
+        now, undecided = with_tests(now, status)
+        if undecided:
+            names = ", ".join(undecided)
+            options.echo(
+                f"{status.target.name} {status.target.version}: whether it has {names} is not known; run all cases"
+            )
+    if now != versions:
+        options.echo(f"written: {write_versions(root, now)}")
     return after.unexplained
 
 
@@ -384,26 +389,6 @@ def _add(
         options.echo(f"{defect.id}: {kinds} of {plural(len(effect.cases), 'case')}, {effect.when}")
     options.echo(f"{plural(len(added), 'entry', 'entries')} added to {file}; review before you commit")
     return 0
-
-
-def _with_tests(versions: "DefectVersions", status: "TargetStatus") -> "DefectVersions":
-    """What is known of the versions of runtimes, with what a target shows."""
-    from maxpool_check.judging.target_selector import TargetSelector
-
-    target, by_runtime = status.target, dict[str, list["DefectStatus"]]()
-    for each in status.defects:
-        names = (
-            name
-            for name in each.defect.runtimes
-            if TargetSelector.of(name).is_about(target.distribution, target.provider, target.name)
-        )
-        by_runtime.setdefault(next(names, each.defect.runtime), []).append(each)
-    for runtime, found in by_runtime.items():
-        undecided = [each.defect.id for each in found if not each.complete]
-        if target.version and len(undecided) < len(found):
-            shown = [each.defect.id for each in found if each.shown]
-            versions = versions.with_test(runtime, target.version, shown, undecided)
-    return versions
 
 
 def _root(first: "Execution | None") -> Path:

@@ -9,6 +9,7 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from maxpool_check.comparing.defects import DefectStatus, TargetStatus
 from maxpool_check.corpus.conditions import CasesOfEffects
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.corpus.observed import DIGITS, Observation
@@ -201,3 +202,23 @@ def _number(version: str) -> Version:
         return Version(version)
     except InvalidVersion:
         return Version("0")
+
+
+def with_tests(versions: DefectVersions, status: TargetStatus) -> tuple[DefectVersions, list[str]]:
+    """What is known of the versions of runtimes, with what a target shows.
+
+    Nothing is written of a version whose record lacks cases of defects that the version before has, whose ids come second.
+    """
+    target, by_runtime = status.target, defaultdict[str, list[DefectStatus]](list)
+    for each in status.defects:
+        names = (name for name in each.defect.runtimes if TargetSelector.of(name).is_about(*_about(target)))
+        by_runtime[next(names, each.defect.runtime)].append(each)
+    missing: list[str] = []
+    for runtime, found in by_runtime.items():
+        ids = {each.defect.id for each in found if not each.complete and not each.shown}
+        undecided = versions.shown_before(runtime, target.version) & ids
+        missing += sorted(undecided)
+        if target.version and len(ids) < len(found) and not undecided:
+            shown = [each.defect.id for each in found if each.shown]
+            versions = versions.with_test(runtime, target.version, shown, ids)
+    return versions, missing

@@ -91,6 +91,12 @@ class DefectVersions:
         """The versions that show it, as a record has them."""
         return VersionsShown(self.span(defect), self.fixed_in(defect) or "")
 
+    def shown_before(self, runtime: str, version: str) -> frozenset[str]:
+        """The ids of the defects that the last tested version before this one shows."""
+        of_runtime = self.shown.get(runtime, {})
+        before = [each for each in self._tested.get(runtime, ()) if _order(each) < _order(version)]
+        return of_runtime[before[-1]] if before else frozenset()
+
     def with_test(
         self, runtime: str, version: str, shown: Iterable[str], undecided: Iterable[str] = ()
     ) -> "DefectVersions":
