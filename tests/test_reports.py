@@ -15,9 +15,12 @@ import pytest
 
 from maxpool_check.commands.report import corpus_difference
 from maxpool_check.comparing.defects import statuses
+from maxpool_check.comparing.observing import observed
+from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import CasesOfEffects
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.corpus.observed import is_observed_file, read_observations
 from maxpool_check.evidence.bundling.record_check import Verification, check_record
 from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind
@@ -85,6 +88,15 @@ def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_
     found = statuses(record, defects(), about())
     assert [each.case for status in found for each in status.unexpected if each.case not in changed] == []
     assert [(each.defect.id, each.problem) for status in found for each in status.defects if each.problem] == []
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
+def test_accepting_a_committed_record_again_changes_no_observation(path):
+    files = [file for file in defect_files(CASES) if is_observed_file(file)]
+    before = [line for file in files for line in read_observations(file)]
+    after = observed(record_at(path), defects(), before, about(), read_versions(CASES))
+    assert (after.added, after.removed, after.unexplained) == ({}, {}, [])
+    assert {*map(repr, after.observations)} == {*map(repr, before)}
 
 
 def test_report_makes_the_page_of_a_record_and_names_the_cases_that_it_does_not_hold(cli, tmp_path):

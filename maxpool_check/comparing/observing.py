@@ -215,7 +215,7 @@ def with_tests(versions: DefectVersions, status: TargetStatus) -> tuple[DefectVe
         by_runtime[next(names, each.defect.runtime)].append(each)
     missing: list[str] = []
     for runtime, found in by_runtime.items():
-        ids = {each.defect.id for each in found if not each.complete and not each.shown}
+        ids = {each.defect.id for each in found if not each.shown and not (each.complete and each.executed)}
         undecided = versions.shown_before(runtime, target.version) & ids
         missing += sorted(undecided)
         if target.version and len(ids) < len(found) and not undecided:
