@@ -65,6 +65,11 @@ class Features:
         layout = self.case.specification.layout
         return layout.to_core(entering) if entering.ndim > 2 else entering
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the document accepts the case."""
+        return isinstance(self.case.resolved, Pooling)
+
     @cached_property
     def geometry(self) -> Geometry:
         """The spatial axes; none if the document excludes the case."""
@@ -101,7 +106,7 @@ class Features:
 
 def _if_accepted(quantity: Callable[[Features], Any]) -> Callable[[Features], Any]:
     """A quantity of one number or word that a case has only if its document accepts it."""
-    return lambda of: [quantity(of)] if isinstance(of.case.resolved, Pooling) else ()
+    return lambda of: [quantity(of)] if of.is_accepted else ()
 
 
 def _planes(of: Features) -> list[np.ndarray]:

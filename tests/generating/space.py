@@ -105,6 +105,8 @@ def pooling(document, drawn, dtype, batch_and_channels=None, more=None):
 class Part(Features):
     """The quantities of a geometry, or of a tensor, that is of no case."""
 
+    is_accepted = True
+
     def __init__(self, geometry, meanings, X):
         self._quantities, self.known = {}, {}
         self.geometry, self.meaning, self.tensor = geometry, meanings.__getitem__, X

@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from maxpool_check.judging.explaining import Explanation
-
 TESTS = [
     str(Path(__file__).parent / f"test_{name}.py") for name in ("examples", "explaining", "verdicts", "comparison")
 ]
@@ -50,6 +48,9 @@ MUTANTS = {
 
 def whole(defect):
     """An explanation of all of an execution by every effect of a defect."""
+    # What is imported before the tests are collected cannot be rewritten by pytest.
+    from maxpool_check.judging.explaining import Explanation
+
     return Explanation(defect, defect.effects, frozenset(), frozenset(), is_whole=True, rank=(1, 1, 1, 1, 0))
 
 
