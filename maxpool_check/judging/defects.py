@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -123,10 +123,10 @@ class Conditions:
     refused: str | None = None
     processor: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def said(self) -> Mapping[str, Any]:
         """The conditions that say something, by name."""
-        return {name: value for name, value in vars(self).items() if value not in ((), None, "")}
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) not in ((), None, "")}
 
 
 @dataclass(frozen=True)
@@ -305,6 +305,18 @@ class Defect:
     def runtimes(self) -> tuple[str, ...]:
         """All runtimes that it is about."""
         return (self.runtime, *self.other_builds)
+
+    def covering(self, target: TargetDescription) -> Sequence[Effect]:
+        """Its effects on a target."""
+        key = target.name, target.selected_as, target.version, target.provider, target.processor
+        if key not in self._covering:
+            self._covering[key] = [effect for effect in self.effects if effect.covers(target)]
+        return self._covering[key]
+
+    @cached_property
+    def _covering(self) -> dict[Any, Sequence[Effect]]:
+        # An execution asks it of every defect.
+        return {}
 
     @cached_property
     def kinds(self) -> frozenset[DivergenceKind]:

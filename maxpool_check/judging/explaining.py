@@ -80,11 +80,11 @@ def explains(
     """
     if not defect.explained.intersection(execution.kinds):
         return None
-    covering = [effect for effect in defect.effects if effect.covers(target)]
+    covering = defect.covering(target)
     by_effects = (by_effect(defect, effect, target.version, features, variant, execution) for effect in covering)
     if found := [each for each in by_effects if each is not None]:
         return _together(found)
-    ways = [effect for effect in defect.ways if effect.covers(target) and is_of_variant(defect, effect, variant)]
+    ways = [effect for effect in covering if effect in defect.ways and is_of_variant(defect, effect, variant)]
     fitting = (_by_mechanism(defect, effect, features, variant, execution) for effect in ways)
     return max((each for each in fitting if each is not None), key=lambda each: each.rank, default=None)
 

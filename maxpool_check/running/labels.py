@@ -1,5 +1,6 @@
 """Labels executions: the status of each by the known defects of its target, the defect that it shows, and the severity."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -13,7 +14,7 @@ from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, VersionsShown, read_versions
 from maxpool_check.judging.audit import Audit
-from maxpool_check.judging.defects import WRONG, Defect, Effect, Severity
+from maxpool_check.judging.defects import WRONG, Defect, Effect, Severity, is_glob
 from maxpool_check.judging.explaining import Explanation, best, explains, is_about, unexplained
 from maxpool_check.results.record import (
     COMPARED,
@@ -129,12 +130,12 @@ class _OfTarget:
         self._current = [_with_effects(defect, lambda each: not each.expired(today)) for defect in self.known.values()]
         self._outdated = [_with_effects(defect, lambda each: each.expired(today)) for defect in self.known.values()]
         self._outdated = [defect for defect in self._outdated if defect.effects]
-        self._listing = _Listing(self.effects)
+        self._listing = _Listing(self.effects, self.known)
 
     def label(self, features: CaseFeatures, execution: Execution) -> Execution:
         """The execution with its status, its defect and its severity."""
         variant, case = variant_named(execution.variant), features.case.id
-        effects = self._listing.effects_of(features, self.known)
+        effects = self._listing.effects_of(features)
         if execution.verdict in COMPARED:
             for effect in effects:
                 if is_about(self.known[effect.defect], effect, variant, execution):
@@ -180,14 +181,20 @@ class _OfTarget:
 class _Listing:
     """The effects that are about a case."""
 
-    def __init__(self, effects: Sequence[Effect]) -> None:
-        self._effects = effects
+    def __init__(self, effects: Sequence[Effect], defects: Mapping[str, Defect]) -> None:
+        self._defects = defects
+        # Most cases are listed by no effect.
+        self._by_case: dict[str, list[Effect]] = defaultdict(list)
+        for effect in effects:
+            for pattern in {"" if is_glob(each) else each for each in effect.cases or ("",)}:
+                self._by_case[pattern].append(effect)
         self._last: tuple[CaseFeatures | None, list[Effect]] = None, []
 
-    def effects_of(self, features: CaseFeatures, defects: Mapping[str, Defect]) -> list[Effect]:
+    def effects_of(self, features: CaseFeatures) -> list[Effect]:
         """The effects that apply to a case, whose executions follow each other."""
         if self._last[0] is not features:
-            self._last = features, [each for each in self._effects if features.applies(defects[each.defect], each)]
+            possible = dict.fromkeys([*self._by_case.get(features.case.id, ()), *self._by_case[""]])
+            self._last = features, [each for each in possible if features.applies(self._defects[each.defect], each)]
         return self._last[1]
 
 
