@@ -26,8 +26,6 @@ DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU", "")
 
 _LONGEST = 1000
 
-_WHEN = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?P<versions>[^@]*)(@\s*(?P<provider>[^\W_]+)\s*)?")
-
 _PARTS = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?")
 
 
@@ -58,23 +56,6 @@ class TargetSelector:
     is_tool: bool = False
     exact: str | None = None
     others: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, text: str) -> "TargetSelector":
-        """``onnxruntime < 1.29``, ``onnxruntime >=1.21,<1.29 @Provider``, or what :meth:`of` takes.
-
-        ``ValueError`` for anything else.
-        """
-        if text.startswith((*KERNELS, TRANSFORM)):
-            return cls.of(text)
-        try:
-            if match := _WHEN.fullmatch(text):
-                return cls.of("@".join(filter(None, match.group("name", "provider"))), match["versions"])
-        except ValueError:
-            pass
-        raise ValueError(
-            f"expected a distribution, versions and at most one provider, as 'onnxruntime < 1.29', found '{text:.200}'"
-        )
 
     @classmethod
     def of_any(cls, runtimes: Sequence[str], versions: str = "") -> "TargetSelector":

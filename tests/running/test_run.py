@@ -183,7 +183,7 @@ def test_a_strict_run_counts_what_the_document_allows(tmp_path):
 
 def entry(kinds, case="small:neg-inf", when="python"):
     kinds, cases = frozenset(map(DivergenceKind, kinds)), (case,) if case else ()
-    effect = Effect("e", TargetSelector.parse(when), kinds, cases)
+    effect = Effect("e", TargetSelector.of(when), kinds, cases)
     return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (effect,))
 
 
