@@ -164,7 +164,7 @@ class CaseItem(Item):
         if texts:
             raise Wrong("\n".join(texts))
         reasons = {defect.id: " ".join(defect.mechanism.split()) for defect in self.known}
-        if excused := dict.fromkeys(each.known for each in judged if each.status == "expected"):
+        if excused := dict.fromkeys(each.known for each in judged if each.known and each.status == "expected"):
             pytest.xfail(inert.line("; ".join(f"{name}: {reasons[name]}" for name in excused)))
         if all(execution.verdict in ("not-expressible", "not-claimed", "undefined", "unknown") for execution in judged):
             messages = dict.fromkeys(f"{execution.verdict}: {execution.message}" for execution in judged)

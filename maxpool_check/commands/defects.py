@@ -315,7 +315,7 @@ def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "Ca
     from maxpool_check.commands import case_files
     from maxpool_check.comparing.defects import statuses
     from maxpool_check.comparing.observing import observed, with_tests
-    from maxpool_check.corpus.collection import defect_files
+    from maxpool_check.corpus.collection import DEFECTS, defect_files
     from maxpool_check.corpus.defect_file import read_defects
     from maxpool_check.corpus.defect_versions import read_versions, write_versions
     from maxpool_check.corpus.observed import is_observed_file, observed_file, read_observations, write_observations
@@ -335,7 +335,7 @@ def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "Ca
         for name, executions in sorted(by_defect.items()):
             options.echo(f"{name}: {plural(len(executions), 'execution')} {verb}, such as {executions[0]}")
     now = versions
-    for status in statuses(stored, known, cases):
+    for status in statuses(stored, known, cases) if (root / DEFECTS).is_dir() else ():
         now, undecided = with_tests(now, status)
         if undecided:
             names = ", ".join(undecided)

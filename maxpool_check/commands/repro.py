@@ -2,9 +2,10 @@
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from maxpool_check.judging.defects import Defect
     from maxpool_check.reproducing.bundle import Written
     from maxpool_check.reproducing.reproduced import Reproduced
+    from maxpool_check.results.record import TargetDescription
     from maxpool_check.results.variants import Variant
     from maxpool_check.running.case_run import CaseRun
+    from maxpool_check.running.labels import Catalogue
     from maxpool_check.targets.name import TargetName
     from maxpool_check.targets.session import TargetSession
 
@@ -120,8 +123,9 @@ class _Subject:
     variant: "Variant | None"
     defect: "Defect | None"
     versions: "DefectVersions"
-    is_named: bool = False
-    fixed: str | None = None
+    is_named: bool
+    fixed: str | None
+    name_of: "Callable[[CaseRun, Variant], Defect | None]"
 
 
 def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, DefectVersions]":
@@ -148,13 +152,12 @@ def _subject(
     inputs: Path | None, shapes: dict[str, tuple[int, ...]],
 ) -> _Subject:  # fmt: skip
     """What to reproduce: the first case of those named that diverges, with the known defect that is named or that it shows."""
-    from maxpool_check.commands import case_files, model_cases
+    from maxpool_check.commands import model_cases
     from maxpool_check.commands.output import Mistakes
     from maxpool_check.corpus.case import contradictions
-    from maxpool_check.corpus.collection import NAME
     from maxpool_check.explaining.defects import repaired
-    from maxpool_check.running.case_run import executions, run_case
-    from maxpool_check.running.labels import Labels
+    from maxpool_check.running.case_run import run_case
+    from maxpool_check.running.labels import Catalogue
 
     found, defect, versions = known
     candidates = iter([found] if found is not None else [])
@@ -172,12 +175,10 @@ def _subject(
         case_run = run_case(session, candidate, variants)
         if (variant := None if is_gone else _chosen(case_run, name, defect)) is not None:
             break
-    is_named = defect is not None
+    is_named, catalogue = defect is not None, Catalogue([target])
+    name_of = _namer(catalogue, target, defect)
     if variant is not None and not is_named:
-        defects, versions, _ = case_files.all_defects(Path(NAME))
-        (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
-        labelled = Labels([target], (), date.today(), lambda: defects).label(case_run.case, execution)
-        defect = next((each for each in defects if each.id == labelled.known), None)
+        defect, versions = name_of(case_run, variant), catalogue.versions
     about = target.selected_as, target.provider, target.name
     is_its = defect is not None and any(each.when.is_about(*about) for each in defect.effects)
     fixed = versions.fixed_in(defect, "" if is_gone else target.version) if defect is not None and is_its else None
@@ -185,7 +186,28 @@ def _subject(
         options.echo(repaired(defect, fixed))
     elif defect is not None and variant is not None and not is_named:
         options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}")
-    return _Subject(case_run, variants, variant, defect, versions, is_named, fixed)
+    return _Subject(case_run, variants, variant, defect, versions, is_named, fixed, name_of)
+
+
+def _namer(
+    catalogue: "Catalogue", target: "TargetDescription", own: "Defect | None"
+) -> "Callable[[CaseRun, Variant], Defect | None]":
+    """What names the known defect of a variant of a run: those that come with the tool, and one of the user's ``own``."""
+    from maxpool_check.running.case_run import executions
+    from maxpool_check.running.labels import Labels
+
+    @cache
+    def defects() -> "dict[str, Defect]":
+        known = {defect.id: defect for defect in catalogue.defects}
+        return known if own is None else {**known, own.id: own}
+
+    labels = Labels([target], (), date.today(), lambda: [*defects().values()])
+
+    def name_of(run: "CaseRun", variant: "Variant") -> "Defect | None":
+        (execution,) = (each for each in executions(run) if each.variant == variant.name)
+        return defects().get(labels.label(run.case, execution).known or "")
+
+    return name_of
 
 
 def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple[Variant, ...]":
@@ -226,12 +248,11 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
 
     The example of a defect stays as it is if it is small: a smaller one may show another with the same kinds.
     """
-    from maxpool_check.corpus.conditions import CaseFeatures
     from maxpool_check.judging.kinds import DESCRIPTIONS, KindGroup
     from maxpool_check.running.case_run import run_case
     from maxpool_check.running.shrinking import shrunk
 
-    case_run, chosen, defect = subject.case_run, subject.variant, subject.defect
+    case_run, chosen = subject.case_run, subject.variant
     assert chosen is not None
     if subject.is_named and case_run.case.X.size <= _SMALL:
         return case_run
@@ -239,9 +260,8 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
     if case_run.case.context.is_alone and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
         # The others are not compared with it.
         needed = tuple(variant for variant in needed if variant == chosen)
-    small = shrunk(
-        session, case_run, chosen, needed, lambda case: defect is None or CaseFeatures(case).meets(defect.conditions)
-    )
+    own = subject.name_of(case_run, chosen)
+    small = shrunk(session, case_run, chosen, needed, lambda run: own is None or subject.name_of(run, chosen) == own)
     title = f"{', '.join(kind.value for kind in kinds)} on {case_run.target}"
     return run_case(session, replace(small, id=case_run.case.id, title=title), subject.variants)
 

@@ -258,7 +258,8 @@ def _needs(*conditions: Conditions) -> str:
     required = dict.fromkeys(flag for each in conditions for flag in each.values)
     parts = list(map(_value_words, required))
     for each in conditions:
-        if each.any_values and not required.keys() & set(each.any_values):
+        is_narrowed = any(set(other.any_values) < set(each.any_values) for other in conditions if other.any_values)
+        if each.any_values and not is_narrowed and not required.keys() & set(each.any_values):
             parts.append(" or ".join(map(_value_words, each.any_values)))
     return " and ".join(parts)
 

@@ -45,13 +45,14 @@ _SIDES = ("before", "after")
 
 def shrunk(
     session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
-    is_about: Callable[[Case], bool] = lambda _: True,
+    is_same: Callable[[CaseRun], bool] = lambda _: True,
 ) -> Case:  # fmt: skip
-    """A smaller case that shows the same fault in a variant, executed in these variants; ``is_about`` holds for it, too."""
+    """A smaller case that shows the same kinds in a variant, executed in these variants; ``is_same`` holds for its run, too."""
     signature = case_run.signature(variant)
 
     def keeps(case: Case) -> bool:
-        return is_about(case) and run_case(session, case, variants).signature(variant) == signature
+        smaller = run_case(session, case, variants)
+        return smaller.signature(variant) == signature and is_same(smaller)
 
     hangs = isinstance(case_run.results[variant].outcome, TimedOut)
     return shrink(case_run.case, keeps, MOST_HANGS if hangs else MOST)

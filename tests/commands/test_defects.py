@@ -171,6 +171,15 @@ def test_what_the_mechanism_of_a_defect_explains_is_observed_until_it_no_longer_
     assert not observed.exists()
 
 
+def test_what_another_release_shows_is_accepted_beside_what_was(cli, small, tmp_path):
+    for number, kernel in enumerate((SEED, PLANE)):
+        record = tmp_path / f"{number}.jsonl"
+        cli("run", small, "-t", kernel, "-o", record, "-q")
+        cli("defects", "accept", record, "--reason", "Reviewed.").check(0, "known-divergences.yaml; review before")
+    assert {*small.iterdir()} == {small / "small.yaml", small / "known-divergences.yaml"}
+    assert cli("run", small, "-t", SEED, "-t", PLANE).code == 0
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -172,3 +172,15 @@ def test_a_defect_without_an_example_is_reproduced_by_its_first_case(cli, small,
     ):
         known.write_text(known_defect("OWN", [cases], ["y-lowest-for-neg-inf"]))
         cli("repro", "OWN", "-p", small, "-t", RIGHT, "-o", tmp_path / "repro").check(code, message)
+
+
+def test_a_smaller_case_shows_the_same_defect(cli, tmp_path):
+    # Without the dilation another kernel is wrong, whose defect is another.
+    case = "attributes: {kernel_shape: [2, 2], dilations: [2, 2], pads: [1, 1, 1, 1]}"
+    (tmp_path / "own.yaml").write_text(
+        f"cases: [{{id: masked, input: {{dtype: float32, shape: [1, 1, 7, 7], fill: -.inf}}, {case}}}]\n"
+    )
+    words = ("-t", "onnxruntime==1.23.2", "--variant", "y-only", "-o", tmp_path / "repro")
+    cli("repro", f"{tmp_path / 'own.yaml'}:masked", *words).check(0, "ORT-SEED-KEPT is repaired in onnxruntime 1.29.0")
+    run = cli("run", tmp_path / "repro/case.yaml", "-t", "onnxruntime==1.23.2", "--report", "json").json
+    assert {each["known"] for each in run["results"]} == {"ORT-SEED-KEPT"}
