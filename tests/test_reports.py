@@ -18,7 +18,7 @@ from maxpool_check.comparing.defects import statuses
 from maxpool_check.comparing.observing import observed
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import CasesOfEffects
-from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_file import read_all_defects, read_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.observed import is_observed_file, read_observations
 from maxpool_check.evidence.bundling.record_check import Verification, check_record
@@ -94,7 +94,8 @@ def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_
 def test_accepting_a_committed_record_again_changes_no_observation(path):
     files = [file for file in defect_files(CASES) if is_observed_file(file)]
     before = [line for file in files for line in read_observations(file)]
-    after = observed(record_at(path), defects(), before, about(), read_versions(CASES))
+    described = [defect for file in defect_files(CASES) if file not in files for defect in read_defects(file)]
+    after = observed(record_at(path), described, before, about(), read_versions(CASES))
     assert (after.added, after.removed, after.unexplained) == ({}, {}, [])
     assert {*map(repr, after.observations)} == {*map(repr, before)}
 

@@ -288,7 +288,9 @@ def accept(
     cases = CasesOfEffects(known, _cases(stored.executions).values())
     faults = faults_without(stored, known, cases)
     if root is not None and known:
-        faults = _observe(stored, root, known, cases)
+        options.refuse_incomplete(record, stored)
+        # Of cases that are gone, or have changed, nothing can be observed.
+        faults = [*_observe(stored, root, cases), *(each for each in faults if not cases.holds(each))]
     if not faults:
         options.refuse_incomplete(record, stored)
         options.echo("no unexpected divergences")
@@ -310,37 +312,45 @@ class _Entries:
     kind: str | None
 
 
-def _observe(stored: "Record", root: Path, known: "Sequence[Defect]", cases: "CasesOfEffects") -> "list[Execution]":
+def _observe(stored: "Record", root: Path, cases: "CasesOfEffects") -> "list[Execution]":
     """Write what a record shows of the defects of a corpus; the faults that none of them explains."""
     from maxpool_check.commands import case_files
     from maxpool_check.comparing.defects import statuses
     from maxpool_check.comparing.observing import observed, with_tests
     from maxpool_check.corpus.collection import DEFECTS, defect_files
-    from maxpool_check.corpus.defect_file import read_defects
+    from maxpool_check.corpus.conditions import CasesOfEffects
+    from maxpool_check.corpus.defect_file import read_all_defects, read_defects
     from maxpool_check.corpus.defect_versions import read_versions, write_versions
     from maxpool_check.corpus.observed import is_observed_file, observed_file, read_observations, write_observations
 
     with case_files.mistakes():
         files = [each for each in defect_files(root) if not is_observed_file(each)]
-        places = {defect.id: observed_file(each) for each in files for defect in read_defects(each)}
+        described = {defect.id: (defect, observed_file(each)) for each in files for defect in read_defects(each)}
+        places = {name: place for name, (_, place) in described.items()}
         before = [line for each in {*places.values()} if each.is_file() for line in read_observations(each)]
         versions = read_versions(root)
-    after = observed(stored, known, before, cases, versions)
+    after = observed(stored, [defect for defect, _ in described.values()], before, cases, versions)
     for each in sorted({*places.values()}):
         lines = [line for line in after.observations if places[line.defect] == each]
         if {*map(repr, lines)} != {repr(line) for line in before if places[line.defect] == each}:
             write_observations(each, lines)
             options.echo(f"written: {each}")
-    for verb, by_defect in (("added", after.added), ("no longer shown", after.removed)):
+    changes = {
+        "added": after.added,
+        "no longer shown": after.removed,
+        "with outputs that are reviewed now": after.outputs,
+    }
+    for verb, by_defect in changes.items():
         for name, executions in sorted(by_defect.items()):
             options.echo(f"{name}: {plural(len(executions), 'execution')} {verb}, such as {executions[0]}")
     now = versions
-    for status in statuses(stored, known, cases) if (root / DEFECTS).is_dir() else ():
-        now, undecided = with_tests(now, status)
-        if undecided:
-            names = ", ".join(undecided)
+    with case_files.mistakes():
+        known = read_all_defects(defect_files(root))
+    for status in statuses(stored, known, CasesOfEffects.of(known, cases)) if (root / DEFECTS).is_dir() else ():
+        now, assumed = with_tests(now, status)
+        if assumed:
             options.echo(
-                f"{status.target.name} {status.target.version}: whether it has {names} is not known; run all cases"
+                f"{status.target.name}: not executed, and taken as in the version before: {', '.join(assumed)}"
             )
     if now != versions:
         options.echo(f"written: {write_versions(root, now)}")
@@ -452,8 +462,8 @@ def lint(paths: Sequence[Path], records: tuple[Path, ...]) -> int:
             for effect in defect.effects
             if effect.expired(date.today())
         ]
-        if corpus.whole:
-            problems += [f"{problem}: orphaned" for problem in unmatched(file, [case.id for case in corpus.cases])]
+        for each in with_observed([file]) if corpus.whole else ():
+            problems += [f"{problem}: orphaned" for problem in unmatched(each, [case.id for case in corpus.cases])]
         missing = never_matching(defects, stored, CasesOfEffects(defects, corpus.cases))
         problems += [f"{file}: no record shows {defect.id}" for defect in missing]
         ids = {defect.id for defect in defects}

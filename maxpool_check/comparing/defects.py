@@ -60,9 +60,10 @@ def statuses(record: Record, defects: Sequence[Defect], cases: CasesOfEffects) -
 def completeness(record: Record, cases: CasesOfEffects) -> _IsComplete:
     """Whether a record has all cases of an effect, in the variants that it is about and that its kinds compare.
 
-    A case that has changed since the record is not one of these.
+    Variants that the record lacks altogether do not count. A case that has changed since the record is not one of these.
     """
     executed = {(execution.case, execution.variant) for execution in record.executions}
+    variants = {name for _, name in executed}
     digests = {execution.case: execution.case_sha256 for execution in record.executions}
     same = {
         name
@@ -73,6 +74,7 @@ def completeness(record: Record, cases: CasesOfEffects) -> _IsComplete:
     def is_complete(effect: Effect) -> bool:
         needed = {variant.name for variant in effect.variants or ()}
         needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in effect.kinds else set()
+        needed &= variants
         names = cases.ids(effect)
         listed = {case for case in effect.cases if not is_glob(case)}
         return (
@@ -111,8 +113,10 @@ def _status(
             status, why = audit[defect.id]
             problem = why if status in (KnownStatus.STALE, KnownStatus.EXPIRED) else ""
         # What was reviewed on another processor says nothing of the version.
-        can_tell = any(effect.must_show(target.architecture) for effect in defect.effects)
-        is_decided = can_tell and all(map(is_complete, defect.effects))
+        telling = [
+            effect for effect in defect.effects if effect.must_show(target.architecture) and not effect.where_observed
+        ]
+        is_decided = bool(telling) and all(map(is_complete, telling))
         executed = bool(shown) or audit.get(defect.id, (KnownStatus.NOT_EXECUTED,))[0] is not KnownStatus.NOT_EXECUTED
         found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided, executed))
     return TargetStatus(target, tuple(found), tuple(each for each in unknown if each.verdict in FAULTS))
@@ -143,12 +147,15 @@ def faults_without(record: Record, known: Sequence[Defect], cases: CasesOfEffect
     What is wrong on special values alone, or outside a user's model alone, does not fail in it.
     """
     faults = []
-    targets = {target.name: target for target in record.header.targets}
+    targets, today = {target.name: target for target in record.header.targets}, date.today()
+    current = [
+        replace(defect, effects=tuple(each for each in defect.effects if not each.expired(today))) for defect in known
+    ]
     for execution in record.executions:
         if execution.verdict in FAULTS and execution.status not in ("special", "outside"):
             target, variant = targets[execution.target], variant_named(execution.variant)
             features = cases.features.get(execution.case) or _ById(execution.case)
-            found = (explains(defect, target, features, variant, execution) for defect in known)
+            found = (explains(defect, target, features, variant, execution) for defect in current)
             if best([each for each in found if each is not None and each.is_expected], execution) is None:
                 faults.append(execution)
     return faults

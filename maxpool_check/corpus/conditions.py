@@ -11,6 +11,7 @@ from maxpool_check.graphs.operators import NEWEST
 from maxpool_check.judging.defects import Conditions, Defect, Effect, is_glob
 from maxpool_check.judging.explaining import has_opset
 from maxpool_check.reference.dtypes import name_of
+from maxpool_check.results.record import Execution
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import Refused
 
@@ -42,7 +43,10 @@ class CaseFeatures(Features):
         return self.is_of(defect) and self.meets(defect.conditions) and self.meets(effect.conditions)
 
     def listed_as(self, effect: Effect) -> str:
-        """The id by which an effect lists the case, or a case that is equal but for its id; empty if it does not."""
+        """The id by which an effect lists the case, or a case that is equal but for its id; empty if it lists neither.
+
+        Of an effect without a list it is the id of the case.
+        """
         if not effect.cases or effect.lists(self.case.id):
             return self.case.id
         return effect.digests.get(self.case.sha256[:DIGITS], "") if effect.digests else ""
@@ -56,6 +60,18 @@ class CasesOfEffects:
         self._ids: dict[Effect, list[str]] = {}
         self.features = {case.id: CaseFeatures(case) for case in cases}
         """The features of the cases, by id."""
+
+    @classmethod
+    def of(cls, defects: Iterable[Defect], others: "CasesOfEffects") -> "CasesOfEffects":
+        """Those of other defects, in the same cases."""
+        made = cls(defects, ())
+        made.features = others.features
+        return made
+
+    def holds(self, execution: Execution) -> bool:
+        """Whether the case of an execution is among them, and has not changed since."""
+        features = self.features.get(execution.case)
+        return features is not None and features.case.sha256 == execution.case_sha256
 
     def ids(self, effect: Effect) -> list[str]:
         """The ids of the cases that an effect lists, or that meet its conditions and those of its defect."""

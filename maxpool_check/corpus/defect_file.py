@@ -75,7 +75,11 @@ def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []
     files: dict[str, Path] = {}
-    for path in (path for path in paths if path not in observed):
+    others = [path for path in paths if path not in observed]
+    for path in observed - {*map(observed_file, others)}:
+        message = f"there is no file of defects beside it, {path.parent.parent / path.stem}.yaml"
+        problems.append(Problem(str(path), 1, 1, message))
+    for path in others:
         try:
             new = {defect.id: defect for defect in _defects(text_of(path), str(path))}
         except CorpusError as error:

@@ -28,6 +28,7 @@ DIGITS = 12
 
 
 _VARIANTS = [variant.name for variant in ALL_VARIANTS]
+_KINDS = [kind.value for kind in DivergenceKind]
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -36,7 +37,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     defect: str
     """The id of the defect."""
     runtime: tuple[str, ...] = ()
-    """The runtimes, if they are not all of the defect: some of its builds, or one with a provider or options added."""
+    """The builds that show it, if they are not all of the defect."""
     versions: str = ""
     """The versions that show it, such as ``>=1.21,<1.29``; empty: any."""
     processor: tuple[str, ...] = ()
@@ -63,6 +64,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         digests = {digest: case for case, digest in self.cases.items()}
         if self.variant and self.variant not in _VARIANTS:
             raise ValueError(f"unknown variant '{self.variant}'{nearest(self.variant, _VARIANTS)}")
+        if unknown := [kind for kind in self.kinds if kind not in _KINDS]:
+            raise ValueError(f"unknown kind '{unknown[0]}'{nearest(unknown[0], _KINDS)}")
         variants = frozenset([variant_named(self.variant)]) if self.variant else None
         return Effect(
             defect.id, when, frozenset(map(DivergenceKind, self.kinds)), tuple(self.cases), variants, conditions,
@@ -94,10 +97,12 @@ def read_observations(path: Path) -> tuple[Observation, ...]:
 def _observations(text: str, name: str) -> tuple[Observation, ...]:
     lines, problems, decoder = [], [], msgspec.json.Decoder(Observation)
     for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
         try:
             lines.append(decoder.decode(line))
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            problems.append(Problem(name, number, 1, f"{error}; make the line again with defects accept"))
+            problems.append(Problem(name, number, 1, f"{error}; correct the line, or remove it"))
     if problems:
         raise CorpusError(problems)
     return tuple(lines)
@@ -118,25 +123,34 @@ def write_observations(path: Path, observations: Iterable[Observation]) -> None:
             file.write(msgspec.json.encode(ordered).decode() + "\n")
 
 
-def with_observations(defects: Mapping[str, Defect], path: Path) -> dict[str, Defect]:
-    """The defects, by id, with what a file says was seen of them. Raises :class:`CorpusError`."""
+def attached(defects: Mapping[str, Defect], observations: Iterable[Observation]) -> dict[str, Defect]:
+    """The defects, by id, with what was observed of them. Raises ``ValueError`` for a wrong observation."""
     effects: dict[str, list[Effect]] = defaultdict(list)
     outputs: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
-    problems = []
-    for number, each in enumerate(read_observations(path), 1):
-        try:
-            if each.defect not in defects:
-                raise ValueError(f"there is no defect {each.defect} beside this file")
-            if each.outputs:
-                outputs[each.defect][each.version] = frozenset(each.outputs)
-            else:
-                effects[each.defect].append(each.effect(defects[each.defect]))
-        except ValueError as error:
-            problems.append(Problem(str(path), number, 1, f"{error}; correct it, or remove the line"))
-    if problems:
-        raise CorpusError(problems)
+    for each in observations:
+        if each.defect not in defects:
+            raise ValueError(f"there is no defect {each.defect} beside this file")
+        if bool(each.cases) == bool(each.outputs):
+            raise ValueError("an observation has either cases or outputs")
+        if each.outputs:
+            outputs[each.defect][each.version] = frozenset(each.outputs)
+        else:
+            effects[each.defect].append(each.effect(defects[each.defect]))
     seen = {*effects, *outputs}
     return {
         name: replace(each, effects=(*each.effects, *effects[name]), outputs=outputs[name]) if name in seen else each
         for name, each in defects.items()
     }
+
+
+def with_observations(defects: Mapping[str, Defect], path: Path) -> dict[str, Defect]:
+    """The defects, by id, with what a file says was observed of them. Raises :class:`CorpusError`."""
+    observations, problems = read_observations(path), []
+    for number, each in enumerate(observations, 1):
+        try:
+            attached(defects, [each])
+        except ValueError as error:
+            problems.append(Problem(str(path), number, 1, f"{error}; correct the line, or remove it"))
+    if problems:
+        raise CorpusError(problems)
+    return attached(defects, observations)

@@ -14,7 +14,7 @@ from maxpool_check.corpus.conditions import CaseFeatures
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, VersionsShown, read_versions
 from maxpool_check.judging.audit import Audit
-from maxpool_check.judging.defects import WRONG, Defect, Effect, Severity, is_glob
+from maxpool_check.judging.defects import WRONG, Defect, Effect, is_glob
 from maxpool_check.judging.explaining import Explanation, best, explains, is_about, unexplained
 from maxpool_check.results.record import (
     COMPARED,
@@ -126,19 +126,20 @@ class _OfTarget:
         self.audit = Audit(self.effects, today, target.architecture)
         self.named: dict[str, Defect] = {}
         """The defects that named an execution, and are not known, by id."""
-        self._naming = naming
+        self._naming, self._today = naming, today
         self._current = [_with_effects(defect, lambda each: not each.expired(today)) for defect in self.known.values()]
         self._outdated = [_with_effects(defect, lambda each: each.expired(today)) for defect in self.known.values()]
         self._outdated = [defect for defect in self._outdated if defect.effects]
         self._listing = _Listing(self.effects, self.known)
 
     def label(self, features: CaseFeatures, execution: Execution) -> Execution:
-        """The execution with its status, its defect and its severity."""
+        """The execution with its status, its defect and its severity, whatever label it had."""
+        execution = msgspec.structs.replace(execution, known=None, status="", explained_by=(), unexplained=())
         variant, case = variant_named(execution.variant), features.case.id
         effects = self._listing.effects_of(features)
         if execution.verdict in COMPARED:
             for effect in effects:
-                if is_about(self.known[effect.defect], effect, variant, execution):
+                if effect.shown(variant) and is_about(self.known[effect.defect], effect, variant, execution):
                     self.audit.compared(effect, case, variant)
         if execution.verdict not in REPORTED:
             return execution
@@ -150,7 +151,8 @@ class _OfTarget:
             labelled = msgspec.structs.replace(execution, known=explanation.defect.id, status="expected")
         else:
             shown = []
-            labelled = _unexpected(execution, expected, _lists_another(effects, variant))
+            current = [each for each in effects if not each.expired(self._today)]
+            labelled = _unexpected(execution, expected, _lists_another(current, variant))
             explanation = best([*found, *self._named(features, variant, execution)], execution)
         for each in (*shown, *(each for each in outdated if each.is_whole)):
             for effect in each.effects:
@@ -172,9 +174,8 @@ class _OfTarget:
         """The execution with its defect, and with the severity that was reviewed; the windows tell how wrong outputs are."""
         if defect.id not in self.known:
             self.named[defect.id] = defect
-        severity = (
-            execution.severity if {Severity(execution.severity), defect.severity} <= WRONG else defect.severity.value
-        )
+        is_by_windows = {execution.severity, defect.severity.value} <= {each.value for each in WRONG}
+        severity = execution.severity if is_by_windows else defect.severity.value
         return msgspec.structs.replace(execution, known=defect.id, severity=severity)
 
 

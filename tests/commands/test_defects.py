@@ -183,11 +183,11 @@ def test_what_another_release_shows_is_accepted_beside_what_was(cli, small, tmp_
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "python.jsonl:1:1: Input data was truncated; make the line again with defects accept"),
+        ("{", "python.jsonl:1:1: Input data was truncated; correct the line, or remove it"),
         ('{"defect": "PY-SEED", "cases": {}, "case": 1}', "Object contains unknown field `case`"),
         ('{"defect": "PY-SED", "variant": "indices"}', "there is no defect PY-SED beside this file"),
-        ('{"defect": "PY-SEED", "variant": "index"}', "unknown variant 'index'"),
-        ('{"defect": "PY-SEED", "versions": "1"}', "expected versions"),
+        ('{"defect": "PY-SEED", "variant": "index", "cases": {"small:padded": ""}}', "unknown variant 'index'"),
+        ('{"defect": "PY-SEED", "versions": "1", "cases": {"small:padded": ""}}', "expected versions"),
         ('{"defect": "PY-SEED", "kinds": ["crsh"], "cases": {"small:padded": ""}}', "'crsh'"),
         (
             '{"defect": "PY-SEED", "kinds": ["crash"], "cases": {"small:padded": ""}}',
