@@ -209,9 +209,14 @@ def corpus(tmp_path):
         {"id": "d", **case, "erratum": "# Foreign heading", "expect": {"Y": [[[[9]]]]}},
     ]
     (folder / f"{NAME}.yaml").write_text(yaml.safe_dump({"about": HOSTILE, "cases": cases}))
-    known = {"id": "\x9b\u202e`<b>|#", "when": "python", "cases": ["*"], "kinds": ["refuses-valid"], "reason": HOSTILE}
-    entries = [known | {"issue": "javascript:f()"}, known | {"id": "k", "expires": "2020-01-01"}]
-    (folder / "known-divergences.yaml").write_text(yaml.safe_dump({"known": entries}))
+    expected = {"cases": ["*"], "kinds": ["refuses-valid"]}
+    known = {"id": "\x9b\u202e`<b>|#", "runtime": "python", "title": HOSTILE, "mechanism": HOSTILE, "severity": "limit"}
+    upstream = {"issue": "https://example.org/?`<b>|#", "state": "open", "seen": "2020-01-01"}
+    entries = [
+        known | {"upstream": upstream, "expect": [expected]},
+        known | {"id": "k", "expect": [expected | {"expires": "2020-01-01"}]},
+    ]
+    (folder / "known-divergences.yaml").write_text(yaml.safe_dump({"defects": entries}))
     return folder
 
 

@@ -51,7 +51,6 @@ def test_the_corpus_of_the_tool_is_copied_listed_and_run_and_not_written(cli, tm
     cli("run", "corpus:sonnx/float", "-q", "-o", "r.jsonl", "--known", "none", cwd=tmp_path)
     for words, message in (
         ("cases copy mine", "'mine' is not empty; name a new folder"),
-        ("defects check -t onnxruntime --write -p corpus:", "maxpool-check cases copy DIR"),
         ("defects accept r.jsonl --reason seen", "pass the file to write with -o"),
     ):
         cli(*words.split(), cwd=tmp_path).check(2, message)
