@@ -1,4 +1,4 @@
-"""Which versions of each runtime showed which defects when they were tested; written by ``defects check --write``."""
+"""Which versions of each runtime showed which defects when they were tested; written by ``defects accept``."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -117,7 +117,7 @@ def read_versions(root: Path) -> DefectVersions:
             {runtime: {version: frozenset(ids) for version, ids in of.items()} for runtime, of in data.items()}
         )
     except (ValueError, AttributeError, TypeError) as error:
-        message = f"cannot be read ({error}); delete it, and write it again with defects check --write"
+        message = f"cannot be read ({error}); delete it, and write it again with defects accept"
         raise CorpusError([Problem(str(path), 1, 1, message)]) from error
 
 

@@ -72,9 +72,10 @@ def explains(
     this order, one that
 
     1. lists the case comes before one by conditions alone,
-    2. explains all wrong cells by what their windows hold, or says what comes out, before one that allows them anywhere,
+    2. says what the outputs are (an effect, see ``Effect.predicts``), or explains all wrong cells by what their windows hold (a
+       mechanism), before one that allows any outputs anywhere,
     3. shows exactly these kinds before one that shows others as well,
-    4. has more conditions before one with fewer.
+    4. has conditions of more kinds (dtypes, ranks, flags of the geometry, ...) before one with fewer.
 
     :func:`best` applies this order.
     """
