@@ -35,7 +35,7 @@ from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeSt
 from maxpool_check.reporting.model_view import explained_result
 from maxpool_check.results.record import ExitCode, KnownStatus, Line
 from maxpool_check.results.storage import record_of
-from maxpool_check.running.case_run import executions, run_case
+from maxpool_check.running.case_run import run_case
 from maxpool_check.running.labels import Labels
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
@@ -149,7 +149,7 @@ class CaseItem(Item):
         session = self.settings.session(self.target)
         target = session.profile.description
         labels = Labels([target], self.known, date.today())
-        judged = [labels.label(self.case, execution) for execution in executions(run_case(session, self.case))]
+        judged = [labels.label(self.case, execution) for execution in run_case(session, self.case).executions]
         texts = []
         for each in (execution for execution in judged if execution.unexpected):
             status = each.status.upper() or "ERROR"

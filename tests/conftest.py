@@ -202,13 +202,13 @@ def process():
     return run
 
 
-def run_record(folder, *targets, executor=None, sink=lambda line: None, specs=(), most=None, whole=True, **options):
+def run_record(folder, *targets, sink=lambda line: None, specs=(), most=None, whole=True, **options):
     """The record, in memory, of the cases of a folder, or the first of them, on targets; kernels claim the documents ``specs`` too."""
     corpus, lines = replace(collect([folder]), whole=whole), []
     cases = corpus.cases if most is None else corpus.cases[:most]
     plan = RunPlan(corpus, cases, [parse(target).claiming(specs) for target in targets], **options)
     with workers_forked():
-        run(plan, lambda line: (lines.append(line), sink(line)), executor=executor)
+        run(plan, lambda line: (lines.append(line), sink(line)))
     return record_of(lines)
 
 

@@ -123,8 +123,8 @@ def test_help_names_every_document_and_policy():
 def test_a_run_of_one_case_in_variants_and_what_is_shown_of_it():
     assert repr(CASE) == "Case(library:case, onnx-22, float32[1, 1, 3, 3], kernel_shape=[2, 2])"
     images = case(np.concatenate([X, -X]), kernel_shape=2, pads=[1, 1, 0, 0])
-    results = run(images, [RIGHT, f"python:{KERNELS}:pads_with_zero"], variants=["y-only", "batch-split"])
-    names = ["indices", "y-only", "indices-batch-split", "y-only-batch-split"]
+    results = run(images, [RIGHT, f"python:{KERNELS}:pads_with_zero"], variants=["y-only", "twice"])
+    names = ["indices", "indices-twice", "y-only", "y-only-twice"]
     assert [each.variant for each in results.executions if each.target == RIGHT] == names
     assert [each.variant for each in results.unexpected] == names
     assert repr(results) == "Results(conforms: 4, diverges: 4, exit_code: 1)"

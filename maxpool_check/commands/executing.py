@@ -19,7 +19,6 @@ from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root, with_observed
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
-from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Conclusion, ExitCode, Line, Record, RunFooter
 from maxpool_check.results.storage import Recorder
@@ -115,22 +114,12 @@ def run_cases(
         return replace(record, executions=tuple(record.executions))
 
 
-def read_valid(files: CaseFiles, begin: Callable[[Case], None] | None = None) -> Corpus:
-    """Read case files; ``begin`` gets each case as soon as it is read and checked.
-
-    Raises :class:`Mistakes`, also for a case that contradicts the reference.
-    """
-
-    def check(case: Case) -> Iterable[Problem]:
-        # While the reference's outputs are at hand.
-        if not (problems := contradictions(case)) and begin is not None:
-            begin(case)
-        return problems
-
+def read_valid(files: CaseFiles) -> Corpus:
+    """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
     # What was imported stays: to look through it again and again takes longer than a worker has requests for.
     gc.freeze()
     try:
-        return files.read(check=check)
+        return files.read(check=contradictions)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt("before all cases were read; nothing was recorded") from error
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maxpool_check.reporting.blocks import Block
     from maxpool_check.results.record import TargetDescription
     from maxpool_check.results.variants import Variant
-    from maxpool_check.running.case_run import CaseRun
+    from maxpool_check.running.case_run import JudgedRun
     from maxpool_check.targets.name import TargetName
 
 _DOCUMENTS = "documents"
@@ -147,15 +147,14 @@ def _executed(case: "Case", targets: "Sequence[TargetName]", variants: "frozense
     return runs
 
 
-def _named(run: "CaseRun", target: "TargetDescription") -> "ExecutedCase":
+def _named(run: "JudgedRun", target: "TargetDescription") -> "ExecutedCase":
     """A case that was executed, with the defects that come with the tool and explain what is wrong."""
     from maxpool_check.explaining.cases import ExecutedCase
-    from maxpool_check.running.case_run import executions
     from maxpool_check.running.labels import Catalogue, Labels
 
     catalogue = Catalogue([target])
     labels = Labels([target], (), date.today(), lambda: catalogue.defects)
-    labelled = tuple(labels.label(run.case, execution) for execution in executions(run))
+    labelled = tuple(labels.label(run.case, execution) for execution in run.executions)
     defects = {defect.id: defect for defect in catalogue.defects} if run.diverging else {}
     return ExecutedCase(run, target.about, labelled, defects)
 

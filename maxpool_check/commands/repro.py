@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from maxpool_check.reproducing.reproduced import Reproduced
     from maxpool_check.results.record import TargetDescription
     from maxpool_check.results.variants import Variant
-    from maxpool_check.running.case_run import CaseRun
+    from maxpool_check.running.case_run import JudgedRun
     from maxpool_check.running.labels import Catalogue
     from maxpool_check.targets.name import TargetName
     from maxpool_check.targets.session import TargetSession
@@ -118,14 +118,14 @@ def command(
 class _Subject:
     """A case that was run, the variant to reproduce, and the known defect that it shows; ``fixed`` is a newer release without it."""
 
-    case_run: "CaseRun"
+    case_run: "JudgedRun"
     variants: "tuple[Variant, ...]"
     variant: "Variant | None"
     defect: "Defect | None"
     versions: "DefectVersions"
     is_named: bool
     fixed: str | None
-    name_of: "Callable[[CaseRun, Variant], Defect | None]"
+    name_of: "Callable[[JudgedRun, Variant], Defect | None]"
 
 
 def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, DefectVersions]":
@@ -191,9 +191,8 @@ def _subject(
 
 def _namer(
     catalogue: "Catalogue", target: "TargetDescription", own: "Defect | None"
-) -> "Callable[[CaseRun, Variant], Defect | None]":
+) -> "Callable[[JudgedRun, Variant], Defect | None]":
     """What names the known defect of a variant of a run: those that come with the tool, and one of the user's ``own``."""
-    from maxpool_check.running.case_run import executions
     from maxpool_check.running.labels import Labels
 
     @cache
@@ -203,8 +202,8 @@ def _namer(
 
     labels = Labels([target], (), date.today(), lambda: [*defects().values()])
 
-    def name_of(run: "CaseRun", variant: "Variant") -> "Defect | None":
-        (execution,) = (each for each in executions(run) if each.variant == variant.name)
+    def name_of(run: "JudgedRun", variant: "Variant") -> "Defect | None":
+        (execution,) = (each for each in run.executions if each.variant == variant.name)
         return defects().get(labels.label(run.case, execution).known or "")
 
     return name_of
@@ -225,7 +224,7 @@ def _variants(case: "Case", name: str | None, defect: "Defect | None") -> "tuple
     return tuple(dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant)))))
 
 
-def _chosen(case_run: "CaseRun", name: str | None, defect: "Defect | None") -> "Variant | None":
+def _chosen(case_run: "JudgedRun", name: str | None, defect: "Defect | None") -> "Variant | None":
     """The variant to reproduce: the first that diverges, as some effect of the defect does, or Y alone if it shows the same."""
     from maxpool_check.judging.defects import shows
     from maxpool_check.results.variants import Y_ONLY
@@ -237,13 +236,13 @@ def _chosen(case_run: "CaseRun", name: str | None, defect: "Defect | None") -> "
             kinds == {each for each in effect.kinds if shows(variant, each)} for effect in effects
         )
 
-    named = [each for each in case_run.diverging if case_run.results[each].request is not None]
+    named = [each for each in case_run.diverging if case_run.jobs[each].request is not None]
     named = [each for each in named if name in (None, each.name) and is_expected(each)]
     same = [each for each in named if case_run.judgements[each].kinds == case_run.judgements[named[0]].kinds]
     return Y_ONLY if Y_ONLY in same else next(iter(named), None)
 
 
-def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
+def _shrunk(session: "TargetSession", subject: _Subject) -> "JudgedRun":
     """The run of a smaller case that shows the same in the chosen variant, and the same defect.
 
     The example of a defect stays as it is if it is small: a smaller one may show another with the same kinds.
@@ -267,7 +266,7 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "CaseRun":
 
 
 def _written(
-    session: "TargetSession", subject: _Subject, case_run: "CaseRun", folder: Path, also: "Sequence[TargetName]"
+    session: "TargetSession", subject: _Subject, case_run: "JudgedRun", folder: Path, also: "Sequence[TargetName]"
 ) -> "tuple[Reproduced, Written]":
     """Write the reproduction of a case, with what other runtimes return."""
     from maxpool_check import __version__

@@ -66,8 +66,8 @@ def command(
     from maxpool_check.commands import executing
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Output
-    from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
     from maxpool_check.running.run import run
+    from maxpool_check.running.runner import ExecutionConfig, LocalRunner
     from maxpool_check.targets.transcript import transcribing
 
     files = CaseFiles(paths, selected, spec, locked=True)
@@ -76,10 +76,8 @@ def command(
     if transcript is not None and (jobs > 1 or scheduler is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     config = ExecutionConfig(targets, options.setting("timeout"), options.memory_in_bytes(), variants)
-    executor = LocalExecutor(config, starting=starting) if starting else None
-    # Which cases are selected is known when all are read.
-    begin = executor.begin if executor is not None and not (selected or spec) else None
-    corpus = executing.read_valid(files, begin)
+    runner = LocalRunner(config, starting=starting) if starting else None
+    corpus = executing.read_valid(files)
     defects, known_files = executing.read_known(known, corpus.known_files, files.lock)
     shown.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
@@ -99,7 +97,7 @@ def command(
                 json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
 
         with executing.recorded(
-            lambda write, progress: run(plan, write, progress, executor), shown, len(cases), interrupted
+            lambda write, progress: run(plan, write, progress, runner), shown, len(cases), interrupted
         ) as record:
             return _publish(record, shown, verbose)
 

@@ -25,13 +25,13 @@ from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets import requests
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.plans import PlannedRequest, VariantPlan
 from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation
 from maxpool_check.targets.worker import python_adapter
@@ -56,7 +56,7 @@ class KernelTask:
 
     case: Case
     oracle: GraphOracle | Refused
-    plans: tuple[VariantPlan, ...]
+    jobs: tuple[Job, ...]
 
 
 def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
@@ -67,19 +67,20 @@ def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
         unchanged = Translation.unchanged(case.specification, case.attributes, case.X.shape)
         plain = [each for each in case.variants(DEFAULT_VARIANTS) if each.variation is None and not each.in_domain]
         asked = {each: Request(case.X.tensor(), each.outputs, b"", case.attributes, spec=case.spec) for each in plain}
-        plans = [VariantPlan(case, each, (PlannedRequest(request, unchanged),)) for each, request in asked.items()]
+        jobs = [Job(each, request, unchanged) for each, request in asked.items()]
     else:
-        plans = list(requests.plan(case, DEFAULT_VARIANTS, kernel_profile()))
-    return KernelTask(case, case.oracle(), tuple(plans)) if any(plan.parts for plan in plans) else None
+        jobs = jobs_of(case, DEFAULT_VARIANTS, kernel_profile())
+    return KernelTask(case, case.oracle(), tuple(jobs)) if any(job.request is not None for job in jobs) else None
 
 
 def faulty_variants(function: LoadedKernel, task: KernelTask) -> Iterator[str]:
     """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
-    for plan in task.plans:
-        outcomes = [outcome(function, each) for each in plan.requests]
-        result = plan.result(outcomes, kernel_profile()).outcome
-        if judge(task.oracle, {plan.variant: result})[plan.variant].verdict in FAULTS:
-            yield plan.variant.name
+    for job in task.jobs:
+        if job.request is None:
+            continue
+        finished = job.finished(outcome(function, job.request), 0.0, kernel_profile())
+        if judge(task.oracle, {job.variant: finished.outcome})[job.variant].verdict in FAULTS:
+            yield job.variant.name
 
 
 @cache
@@ -170,12 +171,11 @@ class _ExecutedKernels:
         """The cases that notice a kernel, each executed only when it is asked for."""
         if kernel.module == DEATHS and cases:
             # As in process, for a kernel that ends its process.
-            with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel.target),)))) as executor:
-                for case, results in executor.results(cases):
-                    (result,) = results.values()
-                    faults = [each.variant for each in result.executions if each.verdict in FAULTS]
-                    if self._is_kill(case, kernel, faults):
-                        yield case
+            with contextlib.closing(LocalRunner(ExecutionConfig((parse(kernel.target),)))) as runner:
+                for run in runner.runs(cases):
+                    faults = [each.variant for each in run.executions if each.verdict in FAULTS]
+                    if self._is_kill(run.case, kernel, faults):
+                        yield run.case
             return
         for case in cases:
             key = kernel, case.id
@@ -200,5 +200,5 @@ class _ExecutedKernels:
             return iter(())
         if kernel.module != WITH_MEMORY and not kernel.is_correct:
             # It is told nothing of the outputs that are wanted: with all of them, all is said.
-            task = replace(task, plans=task.plans[:1])
+            task = replace(task, jobs=task.jobs[:1])
         return faulty_variants(self._function(kernel), task)

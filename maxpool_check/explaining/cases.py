@@ -24,7 +24,7 @@ from maxpool_check.reporting.drawing import LEGEND, coordinates, core_coordinate
 from maxpool_check.reporting.executions import ExecutionView, cell_line
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Execution, Verdict
-from maxpool_check.running.case_run import CaseRun
+from maxpool_check.running.case_run import JudgedRun
 
 MOST_WINDOWS, MOST_CELLS = 3, 1024
 """More windows, and larger tensors, are shown only on request."""
@@ -115,7 +115,7 @@ def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
 class ExecutedCase:
     """A case that was executed on a target."""
 
-    run: CaseRun
+    run: JudgedRun
     about: str
     """What the target is, in words."""
     executions: tuple[Execution, ...]
@@ -128,7 +128,7 @@ def results(executed: ExecutedCase) -> Iterator[Block]:
     """The verdict on each variant of a case that was executed, with its wrong cells in their windows, or its tensors."""
     case_run = executed.run
     for variant, execution in zip(case_run.judgements, executed.executions, strict=True):
-        view, outcome, oracle = ExecutionView(execution), case_run.results[variant].outcome, case_run.oracle
+        view, outcome, oracle = ExecutionView(execution), case_run.jobs[variant].outcome, case_run.oracle
         verdict = Span(execution.verdict.value, tone=_TONES.get(execution.verdict, "bad"))
         yield Paragraph([Span(f"{variant.name}: ", strong=True), verdict, f"  {', '.join(execution.kinds)}"])
         about = [view.translation] if view.translation else []

@@ -25,9 +25,9 @@ from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications.specification import Refused
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.plans import PlannedRequest, VariantPlan
-from maxpool_check.targets.requests import plan
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
 
@@ -52,18 +52,19 @@ class _NotHeld(Exception):
     """The form cannot hold a case in a variant; the message says why."""
 
 
-def planned_models(case: Case, variants: Sequence[Variant] = _VARIANTS) -> list[VariantPlan]:
-    """How a runtime that loads every ONNX model would execute a case."""
+def jobs_of_models(case: Case, variants: Sequence[Variant] = _VARIANTS) -> list[Job]:
+    """The jobs of a case on a runtime that loads every ONNX model."""
     description = TargetDescription(
         name="onnx-reference", distribution="onnx", version="", provider="", providers=(), session_options={}, python="",
         numpy="", newest_opset=NEWEST, graphs=NEWEST,
     )  # fmt: skip
-    return plan(case, variants, TargetProfile(parse("onnx-reference"), description))
+    return jobs_of(case, variants, TargetProfile(parse("onnx-reference"), description))
 
 
-def arranged(planned: PlannedRequest, name: str, tensor: np.ndarray) -> np.ndarray:
-    """An output of a case in the layout of a request; Indices are int64."""
-    tensor = planned.translation.target.from_core(planned.translation.source.to_core(tensor))
+def arranged(job: Job, name: str, tensor: np.ndarray) -> np.ndarray:
+    """An output of a case in the layout of a job's request; Indices are int64."""
+    assert job.translation is not None
+    tensor = job.translation.target.from_core(job.translation.source.to_core(tensor))
     return tensor.astype(np.int64) if name == "Indices" else tensor
 
 
@@ -98,17 +99,18 @@ def export_onnx_testdata(cases: Iterable[Case], most_cells: int) -> Export:
             left_out.append(LeftOutCase(case.id, "", str(reason)))
             continue
         own: dict[str, str] = {}
-        for each in planned_models(case):
+        for job in jobs_of_models(case):
             try:
-                test, own_limits = _test(each, results)
+                test, own_limits = _test(job, results)
             except _NotHeld as reason:
-                left_out.append(LeftOutCase(case.id, each.variant.name, str(reason)))
+                left_out.append(LeftOutCase(case.id, job.variant.name, str(reason)))
                 continue
-            own[each.variant.name] = name = f"test_{names[keys[case.id, each.variant]]}"
+            own[job.variant.name] = name = f"test_{names[keys[case.id, job.variant]]}"
             files |= {f"{name}/{path}": content for path, content in test.items()}
             for limit in own_limits:
                 limits[limit].append(name)
-            request = each.parts[0].request
+            request = job.request
+            assert request is not None
             exported[case.id] = {
                 "sha256": case.sha256, "document": case.spec, "dtype": request.X.dtype.name, **_about(request.model),
                 "flags": flags(case, oracle, results), "tests": own,
@@ -151,16 +153,16 @@ def _right(case: Case, most_cells: int) -> tuple[Oracle, list[AcceptedResult]]:
     return oracle, accepted_results(oracle)
 
 
-def _test(planned: VariantPlan, results: Sequence[AcceptedResult]) -> tuple[dict[str, bytes], set[str]]:
+def _test(job: Job, results: Sequence[AcceptedResult]) -> tuple[dict[str, bytes], set[str]]:
     """The files of a test, and the limits that concern it. Raises :class:`_NotHeld`."""
-    if planned.not_executed is not None:
-        raise _NotHeld(f"no ONNX model means the same: {planned.not_executed.why}")
-    part, outputs, limits = planned.parts[0], {}, set()
-    for name in part.request.outputs:
+    if job.request is None:
+        raise _NotHeld(f"no ONNX model means the same: {job.why}")
+    outputs, limits = {}, set()
+    for name in job.request.outputs:
         zeros = _either_zero([result.outputs[name] for result in results])
-        outputs[name] = arranged(part, name, results[0].outputs[name].tensor)
-        limits |= set(_limits_of(name, outputs[name], part.request.X, zeros))
-    return {**files_of_test(part.request.model, part.request.inputs, outputs), "data.json": _EXACTLY}, limits
+        outputs[name] = arranged(job, name, results[0].outputs[name].tensor)
+        limits |= set(_limits_of(name, outputs[name], job.request.X, zeros))
+    return {**files_of_test(job.request.model, job.request.inputs, outputs), "data.json": _EXACTLY}, limits
 
 
 def _either_zero(outputs: Sequence[AcceptedOutput]) -> np.ndarray:

@@ -18,17 +18,15 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
-from maxpool_check.running.case_run import executions, run_case
-from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
+from maxpool_check.running.case_run import JudgedRun
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner, check_same_targets
 from maxpool_check.running.shrinking import shrunk
 from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.target import Target
 
 Signature = tuple[Variant, frozenset[DivergenceKind]]
 """A variant, and exactly the kinds that it shows."""
@@ -128,29 +126,23 @@ class _Search:
 
     def __init__(self, session: TargetSession, known: frozenset[Signature]) -> None:
         self.counts = SearchCounts()
-        self._session, self._known, self._deaths = session, set(known), 0
+        self._session, self._known = session, set(known)
 
-    def run(self, case: Case) -> Iterator[Discovery]:
-        """Run a case; what it shows for the first time. Raises :class:`_GivenUp`."""
-        case_run = run_case(self._session, case)
+    def discoveries(self, case_run: JudgedRun) -> Iterator[Discovery]:
+        """What the run of a drawn case shows for the first time."""
+        verdicts = {execution.verdict for execution in case_run.executions}
         self.counts["cases"] += 1
-        self.counts["compared"] += any(each.verdict in COMPARED for each in case_run.judgements.values())
+        self.counts["compared"] += any(verdict in COMPARED for verdict in verdicts)
         self.counts["diverged"] += bool(case_run.diverging)
-        self.counts["failed"] += any(each.verdict is Verdict.ERROR for each in case_run.judgements.values())
-        for variant_result in case_run.results.values():
-            outcome = variant_result.outcome
-            self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0
-            if self._deaths >= DEATHS_IN_A_ROW:
-                last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
-                raise _GivenUp(f"{case_run.target} was given up after {self._deaths} in a row: {last}")
+        self.counts["failed"] += Verdict.ERROR in verdicts
         for variant in case_run.diverging:
             kinds = case_run.judgements[variant].kinds
             # What a variant shows with its default options is nothing new without optimization.
             if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self._known:
                 self._known.add((variant, frozenset(kinds)))
-                (execution,) = (each for each in executions(case_run) if each.variant == variant.name)
+                (execution,) = (each for each in case_run.executions if each.variant == variant.name)
                 small = shrunk(self._session, case_run, variant)
-                yield Discovery(case_run.target, variant, kinds, case, execution, small)
+                yield Discovery(case_run.target, variant, kinds, case_run.case, execution, small)
 
 
 class Searcher:
@@ -159,39 +151,40 @@ class Searcher:
     def __init__(self, plan: FuzzPlan) -> None:
         self._plan = plan
         self._ended = threading.Event()
-        self._sessions: list[TargetSession] = []
+        self._runner: LocalRunner | None = None
 
     def baselines(self, defects: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
         """What each target is known to show: what defects expect of any case, and what ``earlier`` cases show, which are run.
 
         Raises ``CannotStart``.
         """
-        baselines = []
-        with self._started() as sessions:
-            for session in sessions:
-                description, known = session.profile.description, set[Signature]()
+        with self._started() as runner:
+            by_target = {description.name: set[Signature]() for description in runner.descriptions}
+            for description in runner.descriptions:
+                known = by_target[description.name]
                 for effect in (effect for defect in defects for effect in defect.effects):
                     if effect.covers(description) and not effect.expired(date.today()):
                         for variant in ALL_VARIANTS if effect.variants is None else effect.variants:
                             known.add((variant, frozenset(kind for kind in effect.kinds if shows(variant, kind))))
-                for case_run in (run_case(session, case) for case in earlier):
-                    known |= {(each, frozenset(case_run.judgements[each].kinds)) for each in case_run.diverging}
-                baselines.append(Baseline(description, frozenset(known)))
-        return baselines
+            for case_run in runner.runs(earlier):
+                shown = {(each, frozenset(case_run.judgements[each].kinds)) for each in case_run.diverging}
+                by_target[case_run.target] |= shown
+            return [Baseline(each, frozenset(by_target[each.name])) for each in runner.descriptions]
 
     def result(self, baselines: Sequence[Baseline], seed: int) -> SeedResult:
         """The result of the search from a seed. Raises ``PoolLost`` where the targets are not those of the baselines."""
         result = SeedResult(seed)
         try:
-            with self._started() as sessions:
-                descriptions = [session.profile.description for session in sessions]
-                check_same_targets(descriptions, [baseline.description for baseline in baselines])
-                pairs = zip(sessions, baselines, strict=True)
-                searches = [_Search(session, baseline.known) for session, baseline in pairs]
-                result.counts += [search.counts for search in searches]
-                for number, case in enumerate(self._plan.draw(seed), 1):
-                    for search in searches:
-                        result.discoveries += [(number, discovery) for discovery in search.run(case)]
+            with self._started() as runner:
+                check_same_targets(runner.descriptions, [baseline.description for baseline in baselines])
+                pairs = zip(runner.sessions, baselines, strict=True)
+                searches = {each.description.name: _Search(session, each.known) for session, each in pairs}
+                result.counts += [search.counts for search in searches.values()]
+                for number, case_run in enumerate(runner.runs(self._plan.draw(seed))):
+                    found = searches[case_run.target].discoveries(case_run)
+                    result.discoveries += [(number // len(searches) + 1, discovery) for discovery in found]
+                    if (why := runner.given_up.get(case_run.target)) is not None:
+                        raise _GivenUp(f"{case_run.target} was given up: {why}")
                 result.complete = True
         except (CannotStart, _GivenUp) as error:
             if not self._ended.is_set():
@@ -201,20 +194,19 @@ class Searcher:
     def end(self) -> None:
         """End the search that is under way. From any thread."""
         self._ended.set()
-        for session in list(self._sessions):
-            session.end()
+        if (runner := self._runner) is not None:
+            runner.end()
 
     close = end
 
     @contextlib.contextmanager
-    def _started(self) -> Iterator[list[TargetSession]]:
-        """The targets, started. Raises ``CannotStart``."""
-        self._sessions = []
-        with contextlib.ExitStack() as stack:
-            for name in self._plan.targets:
-                session = stack.enter_context(TargetSession(Target(name, self._plan.timeout)))
-                self._sessions.append(session)
-                if self._ended.is_set():
-                    session.end()
-                _ = session.profile
-            yield self._sessions
+    def _started(self) -> Iterator[LocalRunner]:
+        """A runner with the targets started. Raises ``CannotStart``."""
+        config = ExecutionConfig(self._plan.targets, self._plan.timeout)
+        with contextlib.closing(LocalRunner(config, inspects=False)) as runner:
+            self._runner = runner
+            if self._ended.is_set():
+                runner.end()
+            for error in runner.errors:
+                raise CannotStart(error)
+            yield runner

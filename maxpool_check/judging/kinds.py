@@ -117,10 +117,6 @@ class DivergenceKind(str, Enum):
     INDICES_DEPEND_ON_OPSET = "indices-depend-on-opset"
     Y_DEPENDS_ON_THREADS = "y-depends-on-threads"
     INDICES_DEPEND_ON_THREADS = "indices-depend-on-threads"
-    Y_DEPENDS_ON_BATCH = "y-depends-on-batch"
-    INDICES_DEPEND_ON_BATCH = "indices-depend-on-batch"
-    Y_DEPENDS_ON_CHANNELS = "y-depends-on-channels"
-    INDICES_DEPEND_ON_CHANNELS = "indices-depend-on-channels"
     Y_DEPENDS_ON_OPERATOR = "y-depends-on-operator"
     UNSTABLE = "unstable"
 

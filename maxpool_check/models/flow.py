@@ -26,8 +26,8 @@ from maxpool_check.reference.dtypes import same
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import FAULTS, Execution, Verdict
 from maxpool_check.results.variants import LEVELS, Variant
-from maxpool_check.running.case_run import executions, judged_case, run_case
-from maxpool_check.targets.plans import VariantResult
+from maxpool_check.running.case_run import judge_case, run_case
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.session import TargetSession
 
 _LEVELS = {level.name: level for level in LEVELS}
@@ -190,23 +190,23 @@ class ModelRun:
 
         Other nodes may compute other values at another level of optimization: those of equal values are judged together.
         """
-        groups: dict[bytes, tuple[Case, dict[Variant, VariantResult]]] = {}
+        groups: dict[bytes, tuple[Case, list[Job]]] = {}
         judged = []
         for level, outcome in outcomes.items():
             X = self._entering(maker, level)
             case = None if X is None else maker.in_place(X)
             if X is None or case is None:
                 continue
-            case, results = groups.setdefault(X.tobytes(), (case, {}))
-            variation = None if level is None else _LEVELS[level]
-            results[Variant(case.outputs, variation)] = VariantResult(outcome, self._analysis.model.opset)
-        for case, results in groups.values():
-            run = judged_case(case, self.deployed.session.profile.description.name, case.oracle(), results)
+            case, jobs = groups.setdefault(X.tobytes(), (case, []))
+            variant = Variant(case.outputs, None if level is None else _LEVELS[level])
+            jobs.append(Job(variant, opset=self._analysis.model.opset, outcome=outcome))
+        for case, jobs in groups.values():
+            run = judge_case(case, self.deployed.session.profile.description.name, case.oracle(), jobs)
             # The values that flow there depend on the arithmetic of other nodes: two targets are compared by what was
             # executed, and by the verdict on it.
             digest = hashlib.sha256(f"{self._analysis.model.sha256} {case.id}".encode()).hexdigest()
-            for variant, line in zip(results, executions(run), strict=True):
-                level = None if variant.variation is None else variant.variation.name
+            for job, line in zip(jobs, run.executions, strict=True):
+                level = None if job.variant.variation is None else job.variant.variation.name
                 line = msgspec.structs.replace(line, case_sha256=digest, digests=dict.fromkeys(line.digests, digest))
                 self._lines[case.id, level] = case, line
                 judged.append(line)

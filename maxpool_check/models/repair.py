@@ -37,8 +37,8 @@ from maxpool_check.models.testing import ModelPlan, ModelTest
 from maxpool_check.models.upgrade import OutputDifference, output_differences
 from maxpool_check.results.record import FAULTS, Execution, Verdict
 from maxpool_check.results.variants import LEVELS, WITH_INDICES, Y_ONLY, Variant
-from maxpool_check.running.case_run import executions, run_case
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.running.case_run import run_case
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import BadTarget, TargetName
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.words import plural
@@ -72,7 +72,7 @@ def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequenc
 
     session.rewrite = lambda model: rewritten(parsed(model), choice, *meaning).SerializeToString()
     try:
-        lines = executions(run_case(session, case, _at_every_level(variant)))
+        lines = run_case(session, case, _at_every_level(variant)).executions
     finally:
         session.rewrite = None
     conforming = sum(each.verdict is Verdict.CONFORMS for each in lines)
@@ -113,9 +113,9 @@ def try_remedies(
 
         @cache
         def session_of(optimizers: tuple[str, ...]) -> TargetSession:
-            executor = LocalExecutor(_config([target.disabling(optimizers)], seconds, memory))
-            stack.callback(executor.close)
-            return executor.sessions[0]
+            runner = LocalRunner(_config([target.disabling(optimizers)], seconds, memory))
+            stack.callback(runner.close)
+            return runner.sessions[0]
 
         version = session_of(()).profile.description.version
         repaired: dict[Remedy, list[str]] = {
@@ -313,9 +313,9 @@ class _Repairing:
         """A session of each target, with these optimizers disabled. Raises :class:`BadTarget` where that is not possible."""
         targets = [target.disabling(optimizers) for target in self.plan.targets]
         config = _config(targets, self.plan.seconds, self.plan.memory)
-        with contextlib.closing(LocalExecutor(config)) as executor:
-            self.problems += executor.errors
-            yield executor.sessions
+        with contextlib.closing(LocalRunner(config)) as runner:
+            self.problems += runner.errors
+            yield runner.sessions
 
     def _by_session(self, by_session: bool) -> Repair | None:
         """The sessions with which the unchanged model is right; None if none are."""

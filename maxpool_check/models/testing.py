@@ -33,10 +33,10 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.header import header
 from maxpool_check.running.labels import Labels
 from maxpool_check.running.run import RunPlan, write_results
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.session import TargetSession
 
@@ -106,14 +106,14 @@ def run_models(
     """
     found = ModelTest() if found is None else found
     config = ExecutionConfig(tuple(plan.targets), plan.seconds, plan.memory, frozenset(DEFAULT_VARIANTS))
-    with contextlib.closing(LocalExecutor(config)) as executor:
+    with contextlib.closing(LocalRunner(config)) as runner:
         # While the targets start.
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
         seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
         names = tuple(variant.name for variant in sorted(DEFAULT_VARIANTS))
         settings = RunSettings(variants=names, strict=plan.strict, whole=False, catalogue_sha256=None)
         head = header(cases, (), plan.accepted_files, plan.command, seeds=seeds, settings=settings)
-        found.targets = executor.descriptions
+        found.targets = runner.descriptions
         head = msgspec.structs.replace(head, targets=tuple(found.targets))
         write(head)
         labels, summary = _ModelLabels(plan, found), RunSummary()
@@ -128,7 +128,7 @@ def run_models(
                 continue
             if analysis.random_constants:
                 found.problems.append(f"{analysis.model.path}: {analysis.random_constants}")
-            for case in (flowing := _in_models(analysis, executor.sessions, plan, found, write_in_place)):
+            for case in (flowing := _in_models(analysis, runner.sessions, plan, found, write_in_place)):
                 found.flowing.setdefault(node_of(case.id), []).append(case)
             # First what tells whether a node outside its model stands for the node in it.
             cases = [*flowing, *cases]
@@ -146,7 +146,7 @@ def run_models(
             write(line)
 
         write_results(
-            run_plan, head, executor.results(cases), lambda: executor.given_up, write_line, [*executor.errors, *problems], progress,
+            run_plan, head, runner.runs(cases), lambda: runner.given_up, write_line, [*runner.errors, *problems], progress,
             labels, summary,
         )  # fmt: skip
     return found

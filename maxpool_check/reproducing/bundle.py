@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, planned_models
+from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, jobs_of_models
 from maxpool_check.files import move_files, write_files
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reproducing.issue import issue
@@ -98,12 +98,11 @@ def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
     request, oracle = reproduced.request, reproduced.oracle
     expected = {name: output.reference for name, output in script.expected[0].items()} if script.expected else {}
     if not request.model:
-        (each,) = planned_models(reproduced.case_run.case, [Variant(reproduced.variant.outputs)])
-        if each.not_executed is not None:
+        (job,) = jobs_of_models(reproduced.case_run.case, [Variant(reproduced.variant.outputs)])
+        if job.request is None:
             return {}
-        planned = each.parts[0]
-        request, outputs = planned.request, oracle.expected if isinstance(oracle, GraphOracle) else {}
-        expected = {name: arranged(planned, name, output) for name, output in outputs.items()}
+        request, outputs = job.request, oracle.expected if isinstance(oracle, GraphOracle) else {}
+        expected = {name: arranged(job, name, output) for name, output in outputs.items()}
     outputs = {name: expected[name] for name in request.outputs if name in expected}
     return files_of_test(request.model, request.inputs, outputs)
 

@@ -80,7 +80,7 @@ def answers(
         if verdict not in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
             is_right = None if verdict is Verdict.UNDEFINED else verdict is Verdict.CONFORMS
             label = title_of(name.runtime) if name.is_released and name.tool is None else name.text.partition("==")[0]
-            found.append(OtherAnswer(f"{label} {version}", words(case_run.results[plain].outcome, plain), is_right))
+            found.append(OtherAnswer(f"{label} {version}", words(case_run.jobs[plain].outcome, plain), is_right))
     return found
 
 

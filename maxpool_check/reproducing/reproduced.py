@@ -9,8 +9,8 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout, from_whole_tensor
 from maxpool_check.results.outcomes import Crashed, Outcome, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
-from maxpool_check.running.case_run import CaseRun
+from maxpool_check.results.variants import NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
+from maxpool_check.running.case_run import JudgedRun
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.protocol import Request
@@ -33,7 +33,7 @@ class CannotWrite(ValueError):
 class Reproduced:
     """One variant of a case that was executed on a target."""
 
-    def __init__(self, case_run: CaseRun, variant: Variant, target: TargetDescription) -> None:
+    def __init__(self, case_run: JudgedRun, variant: Variant, target: TargetDescription) -> None:
         self.case_run, self.variant, self.target = case_run, variant, target
         self.oracle = case_run.oracle
         """What judges the outputs, or the refusal."""
@@ -44,20 +44,19 @@ class Reproduced:
 
     @property
     def request(self) -> Request:
-        """The request that the target received; that of the whole X where it received its images or channels differently."""
-        is_rearranged = self.variant.variation in (BATCH_SPLIT, CHANNELS_PERMUTED)
-        return self.request_of(self.variant.base if is_rearranged else self.variant)
+        """The request that the target received."""
+        return self.request_of(self.variant)
 
     def request_of(self, variant: Variant) -> Request:
         """The request of a variant that was executed."""
-        request = self.case_run.results[variant].request
+        request = self.case_run.jobs[variant].request
         assert request is not None, "a variant that diverges, and what it is compared with, were executed"
         return request
 
     @property
     def outcome(self) -> Outcome:
         """What came back."""
-        return self.case_run.results[self.variant].outcome
+        return self.case_run.jobs[self.variant].outcome
 
     @property
     def kinds(self) -> tuple[DivergenceKind, ...]:
@@ -105,7 +104,7 @@ class Reproduced:
 
     def returned(self, variant: Variant | None = None) -> dict[str, np.ndarray]:
         """The outputs of a variant in the target's terms; empty if it returned none."""
-        result = self.case_run.results.get(variant or self.variant)
+        result = self.case_run.jobs.get(variant or self.variant)
         if result is None or not isinstance(result.outcome, Returned):
             return {}
         return {name: self.in_terms_of_target(name, tensor) for name, tensor in result.outcome.outputs.items()}

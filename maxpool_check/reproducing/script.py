@@ -16,12 +16,11 @@ import onnx
 from maxpool_check import inert
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.reference.numbering import Layout
 from maxpool_check.reproducing import expectation, runtimes
 from maxpool_check.reproducing.expectation import Expected
 from maxpool_check.reproducing.reproduced import CannotWrite, Fault, Reproduced
 from maxpool_check.reproducing.runtimes import ScriptRuntime
-from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, LEVELS
+from maxpool_check.results.variants import LEVELS
 from maxpool_check.targets.target import TargetProfile
 
 MARK = "Written by maxpool-check repro."
@@ -49,8 +48,6 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     name, is_varied, python = reproduced.differing, fault is Fault.INCONSISTENT, profile.description.python
     if DivergenceKind.DTYPE in reproduced.kinds and not reproduced.target.computes:
         raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
-    if is_varied and name != "Y" and variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
-        raise CannotWrite(f"no script can be written for Indices that differ {variation.sentence}")
     tool, row = runtimes.tool_of(profile), runtimes.variation_of(variation)
     expected = expectation.expected_outputs(reproduced)
     # The further parameter of `run`: what two executions differ in, or the level of optimization.
@@ -82,7 +79,6 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "refusal": textwrap.wrap(f"The graph must be refused: {' '.join(str(reproduced.oracle).split())}", 114),
         "variation": variation.name if variation is not None else "outputs", "row": row, "pair": pair,
         "at": f"[{reproduced.variant.outputs.index(name)}]" if name in reproduced.variant.outputs else "",
-        "reversed": "[..., ::-1]" if reproduced.layout is Layout.CHANNELS_LAST else "[:, ::-1]",
     }  # fmt: skip
     text = inert.block(runtimes.TEMPLATES.get_template("repro.py.j2").render(known)).rstrip() + "\n"
     text = re.sub("\n{4,}", "\n\n\n", text)

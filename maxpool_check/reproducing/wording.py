@@ -126,7 +126,7 @@ def rule_of(reproduced: Reproduced, profile: TargetProfile) -> tuple[Specificati
         own = document
     elif profile.name.takes_models:
         # Of the version in which the case was executed.
-        opset = reproduced.case_run.results[reproduced.variant].opset
+        opset = reproduced.case_run.jobs[reproduced.variant].opset
         own = specification(f"onnx-{opset}") if opset is not None else None
     if own is None or own.name.partition("-")[0] == case.spec.partition("-")[0]:
         return document, own, None

@@ -37,8 +37,6 @@ OLDEST_OPSET = Variation("oldest-opset", "in the oldest operator set that means 
 DEFAULT_THREADS = Variation(
     "default-threads", "with the runtime's default number of threads", subject="threads", is_setting=True
 )
-BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed alone", subject="batch")
-CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
 NHWC_MAXPOOL = Variation(
     "nhwc-maxpool", "when com.microsoft.NhwcMaxPool computes it with the channels last", subject="operator"
 )
@@ -49,7 +47,7 @@ NHWC_MAXPOOL_DTYPES = ("int8", "uint8")
 OTHER_KERNELS = (*LEVELS, NHWC_MAXPOOL)
 """Variations that other kernels may compute: the one that is wrong diverges from the document, and the right one does not."""
 
-VARIATIONS = (TWICE, *LEVELS, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED, NHWC_MAXPOOL)
+VARIATIONS = (TWICE, *LEVELS, OLDEST_OPSET, DEFAULT_THREADS, NHWC_MAXPOOL)
 """All variations. ``twice`` executes the same request again, in the session of the first execution."""
 
 
@@ -67,7 +65,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """The name in records and on the command line, such as ``y-only-batch-split``."""
+        """The name in records and on the command line, such as ``y-only-oldest-opset``."""
         changed = "-in-domain" if self.in_domain else f"-{self.variation.name}" if self.variation else ""
         return _REQUESTED[self.outputs] + changed
 

@@ -2,8 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,8 @@ from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets.plans import VariantPlan, VariantResult
-from maxpool_check.targets.requests import plan
+from maxpool_check.targets.jobs import NOT_YET, Job
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.worker.messages import ORIGINAL
 
@@ -33,14 +32,27 @@ MOST_VALUES = 100
 
 @dataclass(frozen=True, eq=False)
 class CaseRun:
-    """A case that was executed on a target in some variants and judged; ``lost`` is why the target cannot go on, if so."""
+    """A case that was executed on a target."""
 
     case: Case
     target: str
-    oracle: GraphOracle | Refused
-    results: Mapping[Variant, VariantResult]
-    judgements: Mapping[Variant, Judgement]
+    """The name of the target."""
+    executions: tuple[Execution, ...] = ()
+    """The lines of the record, one for each variant, before known defects are applied."""
+    outputs: Mapping[str, StoredOutput | None] = field(default_factory=dict)
+    """The outputs that are not the reference's bit for bit, by digest; None for one that is too large to be recorded."""
     lost: str | None = None
+    """Why the target cannot go on, if so."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun(CaseRun):
+    """A case that was executed and judged in this process."""
+
+    oracle: GraphOracle | Refused = field(kw_only=True)
+    """What judged the outputs, or the refusal of the document."""
+    jobs: Mapping[Variant, Job] = field(kw_only=True)
+    judgements: Mapping[Variant, Judgement] = field(kw_only=True)
 
     @property
     def diverging(self) -> list[Variant]:
@@ -50,7 +62,7 @@ class CaseRun:
     def signature(self, variant: Variant) -> tuple[object, ...]:
         """What a smaller case must have in common with this case to show the same fault."""
         judgement = self.judgements.get(variant)
-        outcome = self.results[variant].outcome if variant in self.results else None
+        outcome = self.jobs[variant].outcome if variant in self.jobs else None
         oracle = self.oracle
         return (
             judgement.verdict if judgement is not None else None,
@@ -61,114 +73,114 @@ class CaseRun:
         )
 
 
-StartedCase = Sequence[tuple[VariantPlan, list[int]]]
-"""How a case is executed in each variant, and the numbers of the requests that were submitted."""
-
-
-def run_case(session: TargetSession, case: Case, variants: Collection[Variant] = DEFAULT_VARIANTS) -> CaseRun:
+def run_case(session: TargetSession, case: Case, variants: Collection[Variant] = DEFAULT_VARIANTS) -> JudgedRun:
     """Execute a case on a target in those of the variants that apply to it, and judge it.
 
     Raises ``CannotStart`` if the worker cannot be started again.
     """
-    oracle = case.oracle()
-    run = finish_case(session, case, start_case(session, case, variants), oracle)
+    run = finish_case(session, case, start_case(session, case, variants), case.oracle())
     if session.failure is not None:
         raise session.failure
     return run
 
 
-def start_case(session: TargetSession, case: Case, variants: Collection[Variant]) -> StartedCase:
-    """Submit the requests of a case in those of the variants that apply to it."""
+def start_case(session: TargetSession, case: Case, variants: Collection[Variant]) -> list[Job]:
+    """Submit the jobs of a case in those of the variants that apply to it."""
     if isinstance(session, OutputsSession):
-        plans = session.plans(case, variants)
-    else:
-        plans = plan(case, variants, session.profile)
-    return _submitted(session, plans)
+        return session.jobs_of(case, variants)
+    return _submit(session, jobs_of(case, variants, session.profile))
 
 
-def _submitted(session: TargetSession, plans: Iterable[VariantPlan]) -> StartedCase:
-    """Submit the requests of all plans together, so that they are written to the worker at once."""
-    plans = list(plans)
-    numbers = iter(session.submit(request for each in plans for request in each.requests))
-    return [(each, list(islice(numbers, len(each.parts)))) for each in plans]
+def _submit(session: TargetSession, jobs: Sequence[Job]) -> list[Job]:
+    """Submit the requests of jobs together, so that they are written to the worker at once."""
+    numbers = iter(session.submit(job.request for job in jobs if job.request is not None))
+    return [job if job.request is None else replace(job, number=next(numbers)) for job in jobs]
 
 
-def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: GraphOracle | Refused) -> CaseRun:
-    """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
+def finish_case(session: TargetSession, case: Case, jobs: Sequence[Job], oracle: GraphOracle | Refused) -> JudgedRun:
+    """Wait for the outcomes of the jobs of a case, execute their controls, and judge the case."""
     target = session.profile.description.name
-    run = judged_case(case, target, oracle, _results(session, started))
+    run = judge_case(case, target, oracle, _finish(session, jobs))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
-    submitted = _submitted(session, (each.with_requests(setting=ORIGINAL) for each, _ in started))
-    by_runtime = judged_case(case, target, oracle, _results(session, submitted))
+    originals = _submit(session, [job.with_request(setting=ORIGINAL) for job in jobs])
+    by_runtime = judge_case(case, target, oracle, _finish(session, originals))
     attributable = _attributable(run, by_runtime, session.profile.name.runtime)
-    return judged_case(case, target, oracle, attributable, unoptimized=by_runtime.results)
+    return judge_case(case, target, oracle, attributable, unoptimized=by_runtime.jobs.values())
 
 
-def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
-    """The results of a tool that rewrites models, but not where the runtime itself does not conform."""
-    results = dict(run.results)
+def _attributable(run: JudgedRun, by_runtime: JudgedRun, runtime: str) -> list[Job]:
+    """The jobs of a tool that rewrites models, but not where the runtime itself does not conform."""
+    jobs = dict(run.jobs)
     for variant in run.diverging:
         judgement = by_runtime.judgements[variant]
         if judgement.kinds:
             kinds = ", ".join(kind.value for kind in judgement.kinds)
             why = f"{runtime} itself does not conform on the original model: {kinds}"
-            results[variant] = VariantResult(NotExecuted(why), seconds=run.results[variant].seconds)
+            jobs[variant] = Job(variant, outcome=NotExecuted(why), seconds=jobs[variant].seconds)
         elif judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
-            results[variant] = by_runtime.results[variant]
-    return results
+            jobs[variant] = by_runtime.jobs[variant]
+    return list(jobs.values())
 
 
-def _results(session: TargetSession, started: StartedCase) -> dict[Variant, VariantResult]:
-    """The result of each variant, from the outcomes of its requests and of its second look."""
-    executed = [(each, [session.timed_outcome(number) for number in numbers]) for each, numbers in started]
-    looks = [each.second_look([outcome for outcome, _ in timed]) for each, timed in executed]
-    numbers = iter(session.submit(look.request for look in looks if look is not None))
-    looked = [(None, 0.0) if look is None else session.timed_outcome(next(numbers)) for look in looks]
-    results = {}
-    for (each, timed), (second, seconds) in zip(executed, looked, strict=True):
-        seconds += sum(had for _, had in timed)
-        try:
-            results[each.variant] = each.result([outcome for outcome, _ in timed], session.profile, second, seconds)
-        except Exception as error:
-            results[each.variant] = VariantResult(Failed.internal(error), seconds=seconds)
-    return results
+def _finish(session: TargetSession, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs with their outcomes, after those controls that the outcomes call for."""
+    timed = [(NOT_YET, 0.0) if job.number is None else session.timed_outcome(job.number) for job in jobs]
+    controls = [
+        job.control if job.control is not None and isinstance(outcome, job.control.after) else None
+        for job, (outcome, _) in zip(jobs, timed, strict=True)
+    ]
+    numbers = iter(session.submit(control.request for control in controls if control is not None))
+    finished = []
+    for job, (outcome, seconds), control in zip(jobs, timed, controls, strict=True):
+        if job.number is None:
+            finished.append(job)
+            continue
+        of_control, more = (None, 0.0) if control is None else session.timed_outcome(next(numbers))
+        finished.append(job.finished(outcome, seconds + more, session.profile, of_control))
+    return finished
 
 
-def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:
+def case_not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> JudgedRun:
     """A case that was not executed because its target was given up: an error in every variant."""
-    failed = VariantResult(Failed(f"not executed: the target was given up ({why})"))
-    return judged_case(case, target, case.oracle(), dict.fromkeys(variants, failed))
+    failed = Failed(f"not executed: the target was given up ({why})")
+    return judge_case(case, target, case.oracle(), [Job(variant, outcome=failed) for variant in variants])
 
 
-def judged_case(
-    case: Case, target: str, oracle: GraphOracle | Refused, results: Mapping[Variant, VariantResult],
-    unoptimized: Mapping[Variant, VariantResult] | None = None,
-) -> CaseRun:  # fmt: skip
-    """The case, judged by the results of its variants on a target.
+def judge_case(
+    case: Case, target: str, oracle: GraphOracle | Refused, jobs: Iterable[Job], unoptimized: Iterable[Job] = ()
+) -> JudgedRun:
+    """The case, judged by the outcomes of its jobs on a target.
 
-    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves.
+    ``unoptimized`` are jobs of the model that was not rewritten, which are not judged themselves.
     """
+    by_variant = {job.variant: job for job in jobs}
     outcomes = {
-        Variant(variant.outputs, OPTIMIZATION_OFF): each.outcome
-        for variant, each in (unoptimized or {}).items()
-        if variant.variation is None and not variant.in_domain
+        Variant(job.variant.outputs, OPTIMIZATION_OFF): job.outcome
+        for job in unoptimized
+        if job.variant.variation is None and not job.variant.in_domain
     }
-    outcomes |= {variant: each.outcome for variant, each in results.items()}
-    oracle = _with_the_pads_given(oracle, results)
-    lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
+    outcomes |= {variant: job.outcome for variant, job in by_variant.items()}
+    oracle = _with_the_pads_given(oracle, by_variant.values())
     judged = judge(oracle, outcomes)
-    return CaseRun(
-        case, target, oracle, results, {variant: judged[variant] for variant in results}, lost[0] if lost else None
+    judgements = {variant: judged[variant] for variant in by_variant}
+    lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
+    return JudgedRun(
+        case,
+        target,
+        tuple([_execution(case, target, by_variant[variant], each) for variant, each in judgements.items()]),
+        _outputs_that_differ(oracle, by_variant.values()),
+        lost[0] if lost else None,
+        oracle=oracle,
+        jobs=by_variant,
+        judgements=judgements,
     )
 
 
-def _with_the_pads_given(
-    oracle: GraphOracle | Refused, results: Mapping[Variant, VariantResult]
-) -> GraphOracle | Refused:
+def _with_the_pads_given(oracle: GraphOracle | Refused, jobs: Iterable[Job]) -> GraphOracle | Refused:
     """The oracle, which has explicit pads if that is what a target was given for ``SAME_*``: it made no mistake in that."""
-    requests = [each.request for each in results.values() if each.request is not None]
+    requests = [job.request for job in jobs if job.request is not None]
     if (
         isinstance(oracle, Refused)
         or oracle.pooling.placement is None
@@ -179,39 +191,32 @@ def _with_the_pads_given(
     return replace(oracle, pooling=replace(oracle.pooling, placement=Placement()))
 
 
-def executions(run: CaseRun) -> list[Execution]:
-    """The lines of the record, one for each variant, before known defects are applied."""
-    return [_execution(run, variant, judgement) for variant, judgement in run.judgements.items()]
-
-
-def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
+def _outputs_that_differ(oracle: GraphOracle | Refused, jobs: Iterable[Job]) -> dict[str, StoredOutput | None]:
     """The outputs that are not the reference's bit for bit, by digest; None for one that is too large to be recorded."""
+    returned = [job.outcome for job in jobs if isinstance(job.outcome, Returned)]
     expected: Mapping[str, np.ndarray] = {}
-    if isinstance(run.oracle, GraphOracle):
+    if returned and isinstance(oracle, GraphOracle):
         # Where the reference fails, so does the judge: of such an execution, too, all outputs are recorded.
         with contextlib.suppress(Exception):
-            expected = run.oracle.expected
+            expected = oracle.expected
     return {
-        each.outcome.digests[name]: StoredOutput.of(tensor, each.outcome.digests[name])
-        for each in run.results.values()
-        if isinstance(each.outcome, Returned)
-        for name, tensor in each.outcome.outputs.items()
+        outcome.digests[name]: StoredOutput.of(tensor, outcome.digests[name])
+        for outcome in returned
+        for name, tensor in outcome.outputs.items()
         if name not in expected or not identical(tensor, expected[name])
     }
 
 
-def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Execution:
-    case, variant_result = run.case, run.results[variant]
-    outcome = variant_result.outcome
-    severity = None
+def _execution(case: Case, target: str, job: Job, judgement: Judgement) -> Execution:
+    outcome, severity = job.outcome, None
     if judgement.kinds:
         severity = severity_of(judgement.kinds, is_limit=judgement.limit, is_special=judgement.windows.special)
     is_explained = judgement.verdict in REPORTED or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     # Of a generator without values, Python 3.10 makes another tuple than (), which a record would not leave out as a default.
     return Execution(
-        target=run.target,
+        target=target,
         case=case.id,
-        variant=variant.name,
+        variant=job.variant.name,
         verdict=judgement.verdict,
         title=case.title,
         spec=case.spec,
@@ -221,8 +226,8 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         message=judgement.message,
         information=tuple([kind.value for kind in judgement.information]),
         limit=judgement.limit,
-        opset=variant_result.opset,
-        translation=variant_result.steps,
+        opset=job.opset,
+        translation=job.steps,
         layout=case.specification.layout,
         interpretations=dict(judgement.interpretations),
         causes=judgement.causes,
@@ -240,7 +245,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         clauses=case.covers,
         erratum=case.erratum if is_explained else None,
         traceback=judgement.traceback,
-        seconds=round(variant_result.seconds, 3),
+        seconds=round(job.seconds, 3),
     )
 
 

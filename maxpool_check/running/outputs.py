@@ -7,7 +7,7 @@ message of the protocol, with the id of its ``case`` in the place of the request
 import codecs
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, Outcome, Returned, TimedOut
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.plans import VariantPlan
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.protocol import Request, in_message, in_ready, outcome_of, parsed, text_of
-from maxpool_check.targets.requests import plan_unchanged
+from maxpool_check.targets.protocol import in_message, in_ready, outcome_of, parsed, text_of
+from maxpool_check.targets.requests import unchanged_job
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target, TargetProfile
 from maxpool_check.words import plural
@@ -192,13 +192,6 @@ def _is_plain(variant: Variant) -> bool:
     return variant.variation is None and not variant.in_domain
 
 
-@dataclass(frozen=True, eq=False)
-class _AnsweredRequest(Request):
-    """A request whose result is known already."""
-
-    result: GivenResult = GivenResult(0, NotExecuted(NO_RESULT))
-
-
 class OutputsSession(TargetSession):
     """The session of a target whose results are in a file: nothing is started."""
 
@@ -218,17 +211,7 @@ class OutputsSession(TargetSession):
             self._profile = self.target.described(self._results.ready, lambda: NEWEST)
         return self._profile
 
-    def submit(self, requests: Iterable[Request]) -> list[int]:
-        """Take the results of requests; their numbers."""
-        numbers = []
-        for request in requests:
-            assert isinstance(request, _AnsweredRequest)
-            self._submitted += 1
-            numbers.append(self._submitted)
-            self._outcomes[self._submitted] = request.result.outcome, request.result.seconds
-        return numbers
-
-    def plans(self, case: Case, variants: Collection[Variant]) -> list[VariantPlan]:
+    def jobs_of(self, case: Case, variants: Collection[Variant]) -> list[Job]:
         """What the file has of a case, in these variants: of those that vary more than the outputs, only what it has."""
         profile = self.profile
         applicable = case.variants(variants)
@@ -236,21 +219,19 @@ class OutputsSession(TargetSession):
             results = self._results.by_variant(case)
         except CorpusError as error:
             results = dict.fromkeys(filter(_is_plain, applicable), GivenResult(0, Failed(str(error))))
-        plans, is_given = [], any(map(_is_plain, results))
+        jobs, is_given = [], any(map(_is_plain, results))
         for variant in applicable:
             if variant not in results and (not _is_plain(variant) or (is_given and not variant.has_indices)):
                 # A result with Indices says no less than one without.
                 continue
-            planned = plan_unchanged(case, variant, profile)
-            if planned.not_executed is None and variant not in results:
+            job = unchanged_job(case, variant, profile)
+            if job.request is not None and variant in results:
+                job = job.finished(results[variant].outcome, results[variant].seconds, profile)
+            elif job.request is not None:
                 why = _why_none(case, variant, profile) or ("its result has no Indices" if is_given else NO_RESULT)
-                planned = replace(planned, parts=(), not_executed=NotExecuted(why))
-            parts = [
-                replace(part, request=_AnsweredRequest(**vars(part.request), result=results[variant]))
-                for part in planned.parts
-            ]
-            plans.append(replace(planned, parts=tuple(parts)))
-        return plans
+                job = Job(variant, outcome=NotExecuted(why))
+            jobs.append(job)
+        return jobs
 
 
 def _why_none(case: Case, variant: Variant, profile: TargetProfile) -> str | None:

@@ -20,15 +20,15 @@ from maxpool_check.reference.geometry import Axis
 from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
-from maxpool_check.running.case_run import judged_case
+from maxpool_check.running.case_run import judge_case
 from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
 from maxpool_check.specifications.roles import Role, attributes_for
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.targets import requests
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.plans import VariantPlan, VariantResult
 from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.protocol import in_message, in_ready, outcome_of, parsed, quoted, unknown_in_ready
+from maxpool_check.targets.protocol import Request, in_message, in_ready, outcome_of, parsed, quoted, unknown_in_ready
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.target import Target, TargetProfile
 from maxpool_check.words import plural
 
@@ -194,36 +194,37 @@ class ProtocolCheck:
                 self._say(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
                 continue
             case = plain_case(document, dtype, axes)
-            results: dict[Variant, VariantResult] = {}
-            for each in requests.plan(case, (WITH_INDICES, Y_ONLY), profile):
-                step = f"{name}, {' and '.join(each.variant.outputs)}"
-                if each.not_executed is None:
+            finished: list[Job] = []
+            for job in jobs_of(case, (WITH_INDICES, Y_ONLY), profile):
+                step = f"{name}, {' and '.join(job.variant.outputs)}"
+                if job.request is not None:
                     with self._step(step, "write one line for each request"):
-                        outcome = self._execute(each)
+                        outcome = self._execute(job.request)
                         if not isinstance(outcome, _EXECUTED):
                             fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
                             raise _Mistake("it has no outputs for a valid request", fix, MISSING)
-                        works, results[each.variant] = works or case, each.result([outcome], profile)
-                        _check_outputs(case, each.variant, results[each.variant].outcome)
-                elif profile.description.indices is not None or not each.variant.has_indices:
-                    self._say(step, SKIPPED, each.not_executed.why)
-            self._check_values(name, case, results)
+                        works = works or case
+                        finished.append(job.finished(outcome, 0.0, profile))
+                        _check_outputs(case, job.variant, finished[-1].outcome)
+                elif profile.description.indices is not None or not job.variant.has_indices:
+                    self._say(step, SKIPPED, job.why)
+            self._check_values(name, case, finished)
         return works
 
-    def _check_values(self, name: str, case: Case, results: Mapping[Variant, VariantResult]) -> None:
-        judgements = judged_case(case, str(self._target.name), case.oracle(), results).judgements if results else {}
-        for variant, judgement in judgements.items():
+    def _check_values(self, name: str, case: Case, jobs: Sequence[Job]) -> None:
+        run = judge_case(case, str(self._target.name), case.oracle(), jobs)
+        for variant, judgement in run.judgements.items():
             # A wrong shape was said already.
-            is_said = bool(judgement.shapes) and isinstance(results[variant].outcome, Returned)
+            is_said = bool(judgement.shapes) and isinstance(run.jobs[variant].outcome, Returned)
             if judgement.verdict is not Verdict.CONFORMS and not is_said:
                 cells = "; ".join(map(str, judgement.cells[:2])) or judgement.message
                 message = f"{', '.join(kind.value for kind in judgement.kinds)}: {cells}"
                 fix = "is 'data' little-endian and row-major? Otherwise 'maxpool-check run' says more of the kernel itself"
                 self._say(f"{name}, values ({variant})", WRONG, message, fix)
 
-    def _execute(self, planned: VariantPlan, times: int = 1, **more: Any) -> Outcome:
-        """The outcome of the request of a plan with ``more`` keys, written so many times before it is read."""
-        worker, (request,) = self._running(), planned.requests
+    def _execute(self, request: Request, times: int = 1, **more: Any) -> Outcome:
+        """The outcome of a request with ``more`` keys, written so many times before it is read."""
+        worker = self._running()
         first, self._number = self._number + 1, self._number + times
         for number in range(first, first + times):
             line = json.dumps({**json.loads(request.line(number)), **more}).encode() + b"\n"
@@ -241,25 +242,25 @@ class ProtocolCheck:
         if case is None:
             self._say("further requests", SKIPPED, "first it must give outputs for those above")
             return
-        (planned,) = requests.plan(case, (Y_ONLY,), profile)
-        if planned.not_executed is not None:
+        (job,) = jobs_of(case, (Y_ONLY,), profile)
+        if job.request is None:
             return
         with self._step("two requests written ahead"):
-            self._execute(planned, times=2)
+            self._execute(job.request, times=2)
         with self._step("an unknown key in a request"):
-            if not isinstance(self._execute(planned, more={"a": [1]}), _EXECUTED):
+            if not isinstance(self._execute(job.request, more={"a": [1]}), _EXECUTED):
                 raise _Mistake("it has no outputs for a valid request", state=MISSING)
         strides = {
             name: [0] * len(case.attributes[name])
             for name, each in case.specification.attributes.items()
             if each.role is Role.STRIDE and name in case.attributes
         }
-        (planned,) = requests.plan(replace(case, attributes={**case.attributes, **strides}), (Y_ONLY,), profile)
-        if not strides or planned.not_executed is not None:
+        (job,) = jobs_of(replace(case, attributes={**case.attributes, **strides}), (Y_ONLY,), profile)
+        if not strides or job.request is None:
             self._say("a request to refuse", SKIPPED, "nothing that its language excludes is known")
             return
         with self._step("a request to refuse, with strides of 0"):
-            outcome = self._execute(planned)
+            outcome = self._execute(job.request)
             if isinstance(outcome, _EXECUTED):
                 raise _Mistake("it gave outputs; the document excludes the graph")
             if not isinstance(outcome, RefusedByTarget):

@@ -2,12 +2,12 @@
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Protocol
 
@@ -25,11 +25,12 @@ from maxpool_check.results.outputs import RecordedOutputs, StoredOutput
 from maxpool_check.results.record import Execution, KnownEntry, Line, RunFooter, RunHeader, TargetDescription, target_of
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.executors import CaseResults, ExecutionConfig, Executor, LocalExecutor, RemoteExecutor
+from maxpool_check.running.case_run import CaseRun
 from maxpool_check.running.header import digest_of_files, header, now
 from maxpool_check.running.labels import Catalogue, Labels
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner, RemoteRunner, Runner
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.transcript import Transcript
 
@@ -72,11 +73,11 @@ def run(
     plan: RunPlan,
     write: Callable[[Line], None],
     progress: Callable[[int], None] = lambda _: None,
-    executor: LocalExecutor | None = None,
+    runner: LocalRunner | None = None,
 ) -> None:
     """Run the plan and pass each line of its record to ``write``.
 
-    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan, and its workers are ended here;
+    ``progress`` gets the number of finished cases. ``runner`` was started early for this plan, and its workers are ended here;
     who started it closes it. A target that cannot be started is an error in the footer. An interruption ends every worker and
     leaves no footer. Raises :class:`PoolLost` before the first line if there are no processes to run in.
     """
@@ -84,13 +85,13 @@ def run(
     targets = tuple(plan.targets) if plan.cases else ()
     config = ExecutionConfig(targets, plan.seconds, plan.memory, frozenset(plan.variants), plan.transcript)
     with contextlib.ExitStack() as stack:
-        running: Executor
-        if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
-            pool = stack.enter_context(pool_of(partial(LocalExecutor, config, inspects=False), plan.jobs, plan.dask))
-            running = RemoteExecutor(config, pool)
+        running: Runner
+        if (runner is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
+            pool = stack.enter_context(pool_of(partial(LocalRunner, config, inspects=False), plan.jobs, plan.dask))
+            running = RemoteRunner(config, pool)
         else:
-            running = executor if executor is not None and plan.cases else LocalExecutor(config)
-        stack.callback(running.close if executor is None or running is not executor else executor.end)
+            running = runner if runner is not None and plan.cases else LocalRunner(config)
+        stack.callback(running.close if runner is None or running is not runner else runner.end)
         settings = RunSettings(
             variants=tuple(variant.name for variant in sorted(plan.variants)),
             strict=plan.strict,
@@ -103,14 +104,14 @@ def run(
         )
         head = msgspec.structs.replace(head, targets=tuple(running.descriptions))
         write(head)
-        results = running.results(plan.cases)
-        write_results(plan, head, results, lambda: running.given_up, write, running.errors, progress)
+        runs = running.runs(plan.cases)
+        write_results(plan, head, runs, lambda: running.given_up, write, running.errors, progress)
 
 
 def write_results(
     plan: RunPlan,
     head: RunHeader,
-    results: Iterator[tuple[Case, CaseResults]],
+    runs: Iterable[CaseRun],
     given_up: Callable[[], Mapping[str, str]],
     write: Callable[[Line], None],
     errors: Sequence[str] = (),
@@ -118,7 +119,7 @@ def write_results(
     labels: "LabelsOfRun | None" = None,
     summary: RunSummary | None = None,
 ) -> None:
-    """Pass each line of a record behind its header to ``write``, by the results of each case, in order.
+    """Pass each line of a record behind its header to ``write``, by the runs of each case, in order.
 
     ``errors`` say why targets did not start, ``given_up`` why others were given up so far, by name. ``labels`` says what is known of
     an execution; None: the defects of the plan say it. ``summary`` has what was written before.
@@ -130,21 +131,22 @@ def write_results(
     missing: dict[str, dict[str, None]] = defaultdict(dict)
     outputs = RecordedOutputs()
     try:
-        for number, (case, case_results) in enumerate(results, 1):
-            for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
+        for number, (_, of_case) in enumerate(groupby(runs, lambda case_run: case_run.case.id)):
+            case_runs = list(of_case)
+            for output in chain.from_iterable(outputs.new(each.outputs) for each in case_runs):
                 write(output)
-            for execution in _labelled(labels, case, case_results, keeps_tracebacks=plan.tracebacks):
-                observations[execution.target].add(number - 1, execution)
+            for execution in _labelled(labels, case_runs, keeps_tracebacks=plan.tracebacks):
+                observations[execution.target].add(number, execution)
                 summary.add(execution)
                 if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
-                    missing[execution.target][case.id] = None
+                    missing[execution.target][execution.case] = None
                 write(execution)
                 ended_early = plan.exit_first and execution.unexpected
                 if ended_early:
                     break
             if ended_early:
                 break
-            progress(number)
+            progress(number + 1)
     except PoolLost as lost:
         ended_early = True
         errors.append(str(lost))
@@ -187,11 +189,12 @@ def labels_of(plan: RunPlan, targets: Sequence[TargetDescription], today: date) 
     return Labels(targets, plan.known, today, lambda: catalogue.defects if plan.explains else (), versions)
 
 
-def _labelled(labels: LabelsOfRun, case: Case, results: CaseResults, *, keeps_tracebacks: bool) -> Iterator[Execution]:
-    for execution in chain.from_iterable(each.executions for each in results.values()):
-        plain = execution if keeps_tracebacks else msgspec.structs.replace(execution, traceback="")
-        if (labelled := labels.label(case, plain)) is not None:
-            yield labelled
+def _labelled(labels: LabelsOfRun, runs: Iterable[CaseRun], *, keeps_tracebacks: bool) -> Iterator[Execution]:
+    for case_run in runs:
+        for execution in case_run.executions:
+            plain = execution if keeps_tracebacks else msgspec.structs.replace(execution, traceback="")
+            if (labelled := labels.label(case_run.case, plain)) is not None:
+                yield labelled
 
 
 class _Completeness:

@@ -22,7 +22,7 @@ from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.case_run import JudgedRun, run_case
 from maxpool_check.specifications.roles import Role
 from maxpool_check.targets.session import TargetSession
 
@@ -44,8 +44,8 @@ _SIDES = ("before", "after")
 
 
 def shrunk(
-    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
-    is_same: Callable[[CaseRun], bool] = lambda _: True,
+    session: TargetSession, case_run: JudgedRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
+    is_same: Callable[[JudgedRun], bool] = lambda _: True,
 ) -> Case:  # fmt: skip
     """A smaller case that shows the same kinds in a variant, executed in these variants; ``is_same`` holds for its run, too."""
     signature = case_run.signature(variant)
@@ -54,7 +54,7 @@ def shrunk(
         smaller = run_case(session, case, variants)
         return smaller.signature(variant) == signature and is_same(smaller)
 
-    hangs = isinstance(case_run.results[variant].outcome, TimedOut)
+    hangs = isinstance(case_run.jobs[variant].outcome, TimedOut)
     return shrink(case_run.case, keeps, MOST_HANGS if hangs else MOST)
 
 

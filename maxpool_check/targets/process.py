@@ -256,13 +256,6 @@ class Worker:
             self._close(pipe)
         return content
 
-    @property
-    def has_line(self) -> bool:
-        """Whether the next line has arrived."""
-        if b"\n" not in self._unread:
-            self.exchange(0)
-        return b"\n" in self._unread
-
     def next_line(self, seconds: float) -> bytes:
         """The next line, b"" at the end. Raises ``TimeoutError``."""
         line = self._next(seconds, lambda searched: self._unread.find(b"\n", searched) + 1)

@@ -1,4 +1,4 @@
-"""The requests that execute a case on a target."""
+"""The jobs that execute a case on a target."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -33,8 +33,8 @@ from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.specification import Refused, Specification
+from maxpool_check.targets.jobs import Control, Job
 from maxpool_check.targets.languages import require
-from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, parts_of
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile, smallest_request
@@ -48,9 +48,9 @@ class _Unclaimed(NotExpressible):
     """The target claims no document that means the same as that of the case."""
 
 
-def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
-    """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
-    plans = []
+def jobs_of(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[Job]:
+    """The jobs of a case on a target, in those of the variants that apply to it, in order of execution."""
+    jobs = []
     for variant in case.variants(variants):
         if variant.variation is NHWC_MAXPOOL and not has_nhwc_maxpool(target.description):
             continue
@@ -58,25 +58,23 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
             # It is executed by default only where there is something to compare.
             continue
         try:
-            parts = [_planned(part, variant, target) for part in parts_of(case, variant.variation)]
+            jobs.append(_job(case, variant, target))
         except NotExpressible as error:
             kind = NotClaimed if isinstance(error, _Unclaimed) else NotExecuted
-            plans.append(VariantPlan(case, variant, not_executed=kind(str(error))))
-            continue
-        plans.append(VariantPlan(case, variant, tuple(parts)))
-    return plans
+            jobs.append(Job(variant, outcome=kind(str(error))))
+    return jobs
 
 
-def plan_unchanged(case: Case, variant: Variant, target: TargetProfile) -> VariantPlan:
-    """How a case is executed on a target that gets it as it is, in its own attributes and layout."""
+def unchanged_job(case: Case, variant: Variant, target: TargetProfile) -> Job:
+    """The job of a case on a target that gets it as it is, in its own attributes and layout."""
     described = target.description
     request = Request(case.X.tensor(), variant.outputs, b"", case.attributes)
     same_layout = [each for each in described.specs or () if SPECIFICATIONS[each].layout is case.specification.layout]
     try:
         _claimed(case, variant, request, same_layout, described.speaks)
     except _Unclaimed as error:
-        return VariantPlan(case, variant, not_executed=NotClaimed(str(error)))
-    return VariantPlan(case, variant, (PlannedRequest(request, _unchanged(case, target)),))
+        return Job(variant, outcome=NotClaimed(str(error)))
+    return Job(variant, request, _unchanged(case, target))
 
 
 def has_nhwc_maxpool(target: TargetDescription) -> bool:
@@ -86,8 +84,8 @@ def has_nhwc_maxpool(target: TargetDescription) -> bool:
     return target.provider == "CPUExecutionProvider" and runtime is not None and runtime.adapter == "onnxruntime"
 
 
-def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
-    """The request for a case, or for a part of it. Raises ``NotExpressible``."""
+def _job(case: Case, variant: Variant, target: TargetProfile) -> Job:
+    """The job of a case in a variant. Raises ``NotExpressible``."""
     if variant.variation is NHWC_MAXPOOL:
         return _as_nhwc_maxpool(case, variant)
     if variant.in_domain:
@@ -99,14 +97,15 @@ def _planned(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequ
     is_decided = variation in (None, OLDEST_OPSET) or description.decides == "values"
     require(is_decided, "it computes no values that could depend on that")
     require(description.indices is not None or not variant.has_indices, "it gives no Indices")
-    planned = (_translated if case.context.is_alone else _as_graph)(case, variant, target)
+    job = (_translated if case.context.is_alone else _as_graph)(case, variant, target)
     spec = None
     if description.specs is not None:
-        spec = _claimed(case, variant, planned.request, description.specs, description.speaks)
-    return planned if setting is spec is None else planned.with_request(setting=setting, spec=spec)
+        assert job.request is not None
+        spec = _claimed(case, variant, job.request, description.specs, description.speaks)
+    return job if setting is spec is None else job.with_request(setting=setting, spec=spec)
 
 
-def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+def _translated(case: Case, variant: Variant, target: TargetProfile) -> Job:
     """A case of MaxPool alone in the language of the target."""
     described, dtype = target.description, name_of(case.X.dtype)
     graph = translate(
@@ -128,10 +127,10 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         if refused and isinstance(replace(case, attributes=attributes).resolved, Pooling):
             raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
     X, is_dangerous = graph.input(case.X.tensor()), refused and target.name.is_released
-    return PlannedRequest(Request(X, variant.outputs, b"", attributes, excluded=is_dangerous), graph)
+    return Job(variant, Request(X, variant.outputs, b"", attributes, excluded=is_dangerous), graph)
 
 
-def _as_model(case: Case, variant: Variant, graph: Translation, newest: int) -> PlannedRequest:
+def _as_model(case: Case, variant: Variant, graph: Translation, newest: int) -> Job:
     """A case of MaxPool alone as an ONNX model, with its activation as a node."""
     dtype = name_of(case.X.dtype)
     opset = opset_for(graph, dtype, case.policies, newest, indices=variant.has_indices)
@@ -147,15 +146,15 @@ def _as_model(case: Case, variant: Variant, graph: Translation, newest: int) -> 
     model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs)
     request = Request(graph.input(case.X.tensor()), variant.outputs, model, graph.attributes)
     if graph.activation is None:
-        return PlannedRequest(request, graph, opset)
-    look = SecondLook(
+        return Job(variant, request, graph, opset)
+    control = Control(
         request, (RefusedByTarget,), (Returned, Inferred, Accepted), "it refuses the activation, not MaxPool"
     )
     model = maxpool_model(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
-    return PlannedRequest(replace(request, model=model), graph, opset, look)
+    return Job(variant, replace(request, model=model), graph, opset, control)
 
 
-def _as_graph(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+def _as_graph(case: Case, variant: Variant, target: TargetProfile) -> Job:
     """A graph of several nodes, in its own operator set."""
     newest, context = target.description.graphs, case.context
     if newest is None:
@@ -170,7 +169,7 @@ def _as_graph(case: Case, variant: Variant, target: TargetProfile) -> PlannedReq
         case.X.tensor(), (*variant.outputs, *context.side_outputs), model.model, case.attributes,
         more=model.inputs, feeds_input=not context.initializer,
     )  # fmt: skip
-    return PlannedRequest(request, _unchanged(case, target), context.opset)
+    return Job(variant, request, _unchanged(case, target), context.opset)
 
 
 def _unchanged(case: Case, target: TargetProfile) -> Translation:
@@ -179,7 +178,7 @@ def _unchanged(case: Case, target: TargetProfile) -> Translation:
     return Translation.unchanged(case.specification, case.attributes, case.entering.shape, numbering=numbering)
 
 
-def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
+def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> Job:
     """A case in the operator domain of its own document, unchanged."""
     document, resolved = case.specification, case.resolved
     assert document.domain is not None
@@ -188,12 +187,12 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     if not target.name.is_released or RUNTIMES[target.name.runtime].adapter not in ("onnxruntime", "javascript"):
         # Others load such a model as well, and take the node for ONNX's.
         raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
-    look = None
+    control = None
     has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
     if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
         # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
         smallest = smallest_request(opset, domain)
-        look = SecondLook(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
+        control = Control(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
     attributes = {
         name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
@@ -201,10 +200,11 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     model = maxpool_model(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
     steps = (f"in the operator domain {domain}",)
     unchanged = Translation.unchanged(document, attributes, case.X.shape, steps=steps)
-    return PlannedRequest(Request(case.X.tensor(), variant.outputs, model, attributes), unchanged, opset, look)
+    request = Request(case.X.tensor(), variant.outputs, model, attributes)
+    return Job(variant, request, unchanged, opset, control)
 
 
-def _as_nhwc_maxpool(case: Case, variant: Variant) -> PlannedRequest:
+def _as_nhwc_maxpool(case: Case, variant: Variant) -> Job:
     """A case as com.microsoft.NhwcMaxPool, ONNX Runtime's own operator for int8 and uint8 with the channels last.
 
     It has no document, only a schema: names and types of MaxPool's attributes, and Y alone. The optimizer puts it in
@@ -230,7 +230,7 @@ def _as_nhwc_maxpool(case: Case, variant: Variant) -> PlannedRequest:
     graph = replace(graph, attributes=attributes, shape=last.arranged(graph.shape), target=last, steps=steps)
     domain, _, operator = _NHWC_TITLE.rpartition(".")
     model = maxpool_model(1, attributes, dtype, graph.shape, variant.outputs, domain=domain, operator=operator)
-    return PlannedRequest(Request(graph.input(case.X.tensor()), variant.outputs, model, attributes), graph, 1)
+    return Job(variant, Request(graph.input(case.X.tensor()), variant.outputs, model, attributes), graph, 1)
 
 
 def _claimed(case: Case, variant: Variant, request: Request, specs: Sequence[str], speaks: str) -> str:

@@ -59,13 +59,6 @@ class TargetSession:
             raise
         return numbers
 
-    def has_arrived(self, number: int) -> bool:
-        """Whether the outcome of a request can be had without waiting."""
-        self._write_ahead()
-        while number not in self._outcomes and self._written and self._worker is not None and self._worker.has_line:
-            self._read_next()
-        return number in self._outcomes
-
     def outcome(self, number: int) -> Outcome:
         """The outcome of a request, once."""
         return self.timed_outcome(number)[0]

@@ -35,7 +35,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, TimedOut
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.requests import plan
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import CASES, ROOT
@@ -146,8 +146,8 @@ def ready_requests(folder, path):
     """
     found = []
     with TargetSession(Target(parse("onnxruntime"))) as session:
-        plans = [plan(case, DEFAULT_VARIANTS, session.profile) for case in collect([folder]).cases]
-        requests = [request for variants in plans for variant in variants for request in variant.requests]
+        jobs = [job for case in collect([folder]).cases for job in jobs_of(case, DEFAULT_VARIANTS, session.profile)]
+        requests = [job.request for job in jobs if job.request is not None]
         for request in requests:
             outcome = None if request.excluded else session.outcome(*session.submit([request]))
             if outcome is not None and not isinstance(outcome, (Crashed, TimedOut)):

@@ -21,7 +21,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.targets.requests import plan
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.worker.messages import DTYPES
 from tests.conftest import shipped
 
@@ -126,12 +126,11 @@ def test_no_answer_at_all_stops_the_judge(case, indices, data):
     target, oracle = profile(indices), case.oracle()
     shapes = {case.X.shape, *([oracle.shape] if isinstance(oracle, Oracle) else [])}
     results = {}
-    for planned in plan(case, ALL_VARIANTS, target):
-        outcomes = [
-            Returned({name: array(data, *shapes) for name in planned.variant.outputs[: data.draw(st.integers(0, 2))]})
-            for _ in planned.requests
-        ]
-        results[planned.variant] = planned.result(outcomes, target).outcome
+    for job in jobs_of(case, ALL_VARIANTS, target):
+        if job.request is not None:
+            names = job.variant.outputs[: data.draw(st.integers(0, 2))]
+            job = job.finished(Returned({name: array(data, *shapes) for name in names}), 0.0, target)
+        results[job.variant] = job.outcome
     for judgement in judge(oracle, results).values():
         assert judgement.verdict.value != "error", judgement.traceback
         assert all(isinstance(kind, DivergenceKind) for kind in judgement.kinds)

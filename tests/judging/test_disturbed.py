@@ -16,7 +16,7 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import lowest
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.running.case_run import executions, judged_case, run_case
+from maxpool_check.running.case_run import judge_case, run_case
 from maxpool_check.running.labels import Labels
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.session import TargetSession
@@ -86,18 +86,18 @@ def test_no_known_defect_hides_another_fault_of_the_same_result(runs, name, othe
     labels = Labels([runs[0]], read_all_defects(corpus.known_files), date.today())
 
     def decided(run):
-        return [labels.label(run.case, execution) for execution in executions(run)]
+        return [labels.label(run.case, execution) for execution in run.executions]
 
     known, hidden = Counter(), []
     for run in (run for run in runs[1] if isinstance(run.oracle, GraphOracle)):
         changed = {}
-        for variant, result in run.results.items():
-            if isinstance(result.outcome, Returned):
+        for variant, job in run.jobs.items():
+            if isinstance(job.outcome, Returned):
                 with np.errstate(all="ignore"):
-                    outcome = disturbed(run.oracle, result.outcome, name, other)
-                changed |= {} if outcome is None else {variant: replace(result, outcome=outcome)}
+                    outcome = disturbed(run.oracle, job.outcome, name, other)
+                changed |= {} if outcome is None else {variant: replace(job, outcome=outcome)}
         before = {line.variant: line.known for line in decided(run)}
-        for line in decided(judged_case(run.case, run.target, run.oracle, {**run.results, **changed})):
+        for line in decided(judge_case(run.case, run.target, run.oracle, {**run.jobs, **changed}.values())):
             if line.variant in {variant.name for variant in changed}:
                 known[before[line.variant]] += 1
                 hidden += [] if line.unexpected else [(line.case, line.variant, line.known, line.kinds)]

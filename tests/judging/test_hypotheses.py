@@ -17,9 +17,9 @@ from maxpool_check.results.details import Cause
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.variants import Y_ONLY
-from maxpool_check.running.case_run import executions, judged_case
+from maxpool_check.running.case_run import judge_case
 from maxpool_check.specifications.specification import Refused
-from maxpool_check.targets.plans import VariantResult
+from maxpool_check.targets.jobs import Job
 from tests.conftest import CASES, run_record
 from tests.judging.oracles import BOTH, oracle_for, outputs_of
 
@@ -214,8 +214,8 @@ cases:
     wrong, right = collect([tmp_path]).cases
     observations, lines = Observations(), []
     for number, (case, values) in enumerate(((wrong, [[5, 6, 7], [9, 10, 11]]), (right, [[11, 12]]))):
-        outcome = VariantResult(Returned({"Y": np.array([[values]], np.float16)}))
-        lines += executions(judged_case(case, "t", case.oracle(), {Y_ONLY: outcome}))
+        job = Job(Y_ONLY, outcome=Returned({"Y": np.array([[values]], np.float16)}))
+        lines += judge_case(case, "t", case.oracle(), [job]).executions
         observations.add(number, lines[-1])
     assert [line.verdict for line in lines] == ["diverges", "conforms"]
     assert names(lines[:1], {}) == [["dilation-ignored"]]

@@ -17,7 +17,7 @@ from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind, read_table
 from maxpool_check.models.repair import try_remedies
 from maxpool_check.models.rewriting import REWRITES
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import parse
 from tests.conftest import CASES, KERNELS, shipped
 from tests.models.writing import saved, written
@@ -179,8 +179,8 @@ EMULATED = pytest.mark.skipif(
 )
 def test_each_remedy_repairs_what_is_wrong_without_it(name):
     target = parse(name)
-    with contextlib.closing(LocalExecutor(ExecutionConfig((target,), 60.0, None))) as executor:
-        (described,) = executor.descriptions
+    with contextlib.closing(LocalRunner(ExecutionConfig((target,), 60.0, None))) as runner:
+        (described,) = runner.descriptions
     tried = 0
     defects = read_all_defects(defect_files(CASES))
     about = CasesOfEffects(defects, shipped().cases)

@@ -23,10 +23,10 @@ from maxpool_check.reproducing.wording import title_of
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
-from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.case_run import judge_case, run_case
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.plans import VariantResult
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
@@ -62,8 +62,7 @@ def described(name):
 
 
 def expected(case, variant):
-    case_run = CaseRun(case, "kernel", case.oracle(), {}, {})
-    return expected_outputs(Reproduced(case_run, variant, described("kernel")))
+    return expected_outputs(Reproduced(judge_case(case, "kernel", case.oracle(), ()), variant, described("kernel")))
 
 
 @pytest.mark.parametrize("case", SMALL[::12], ids=lambda case: case.id)
@@ -125,8 +124,8 @@ def reproduced(case, name, outcome):
     oracle = case.oracle()
     if outcome is None:
         outcome = Returned({key: np.zeros_like(value) for key, value in oracle.expected.items()})
-    results = {variant: VariantResult(outcome, 22, (), Request(X, variant.outputs, model, attributes))}
-    return Reproduced(CaseRun(case, name, oracle, results, judge(oracle, {variant: outcome})), variant, target)
+    job = Job(variant, Request(X, variant.outputs, model, attributes), opset=22, outcome=outcome)
+    return Reproduced(judge_case(case, name, oracle, [job]), variant, target)
 
 
 @pytest.mark.parametrize("name", [name for name in RUNTIMES if name != "xmos"])

@@ -23,8 +23,8 @@ from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import Execution
 from maxpool_check.results.storage import Recorder, read
 from maxpool_check.running import pool
-from maxpool_check.running.executors import CASES_AHEAD, CELLS_AHEAD, CHUNK, ExecutionConfig, LocalExecutor
 from maxpool_check.running.run import TargetRecorders
+from maxpool_check.running.runner import CASES_AHEAD, CELLS_AHEAD, CHUNK, ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import Worker
 from tests.conftest import KERNELS, ROOT, SMALL, all_end, children, environment, eventually, misbehaving, untimed
@@ -343,33 +343,9 @@ def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, size, most
             taken.append(case)
             yield case
 
-    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel("right")),)))) as executor:
-        ahead = [len(taken) - number for number, _ in enumerate(executor.results(cases()), 1)]
+    with contextlib.closing(LocalRunner(ExecutionConfig((parse(kernel("right")),)))) as runner:
+        ahead = [len(taken) - number for number, _ in enumerate(runner.runs(cases()), 1)]
     assert (max(ahead), len(ahead)) == (most, most + 10)
-
-
-@pytest.mark.parametrize("target", [kernel("right"), misbehaving("dies"), misbehaving("dies_every_other_time")])
-def test_what_is_executed_while_cases_are_read_is_the_beginning_of_the_run(tmp_path, target):
-    folder = many(tmp_path, 40)
-    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(target),)))) as executor:
-        assert executor.sessions
-        for case in collect([folder]).cases[:30]:
-            executor.begin(case)
-        begun = record(folder, target, executor=executor)
-    alone = record(folder, target)
-    assert untimed(begun.executions) == untimed(alone.executions)
-    assert (begun.footer.summary, begun.footer.errors) == (alone.footer.summary, alone.footer.errors)
-
-
-def test_reading_cases_does_not_wait_for_a_target(tmp_path):
-    cases = collect([many(tmp_path, 5)]).cases
-    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(misbehaving("deaf")),), seconds=5))) as executor:
-        assert executor.sessions
-        for case in cases:
-            executor.begin(case)
-        executor.end()
-        (execution, *_), *_ = (each.executions for _, results in executor.results(cases) for each in results.values())
-    assert execution.verdict != "times-out"
 
 
 RIGHT = kernel("right")

@@ -25,7 +25,7 @@ from maxpool_check.targets import process, protocol
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request, parsed
-from maxpool_check.targets.requests import plan
+from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.messages import decode, encode
@@ -105,9 +105,11 @@ def test_outputs_of_another_provider_are_an_error_and_no_verdict(session):
     # It falls back to another provider than the one it was started for.
     description = msgspec.structs.replace(runtime.profile.description, provider="CUDAExecutionProvider")
     profile = replace(runtime.profile, description=description)
-    (planned,) = plan(maxpool_check.case(X, kernel_shape=[2, 2]), [Y_ONLY], profile)
-    outcome = planned.result(execute(runtime, *planned.requests), profile).outcome
-    assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")
+    (job,) = jobs_of(maxpool_check.case(X, kernel_shape=[2, 2]), [Y_ONLY], profile)
+    (outcome,) = execute(runtime, job.request)
+    assert job.finished(outcome, 0.0, profile).outcome == Failed(
+        "wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider"
+    )
 
 
 def values(*outcomes):

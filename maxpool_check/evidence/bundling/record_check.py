@@ -5,11 +5,12 @@ the execution is undecided.
 """
 
 import contextlib
+import itertools
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -53,14 +54,14 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import ALL_VARIANTS, OPTIMIZATION_OFF, Variant, variant_named
-from maxpool_check.running.case_run import executions, judged_case
-from maxpool_check.running.executors import CaseResults, FailureBudget, TargetResult
+from maxpool_check.running.case_run import CaseRun, judge_case
 from maxpool_check.running.header import digest_of_files, header, tool_files
 from maxpool_check.running.run import RunPlan, write_results
+from maxpool_check.running.runner import FailureBudget
 from maxpool_check.specifications.specification import Refused
+from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.name import BadTarget, parse
-from maxpool_check.targets.plans import VariantPlan, VariantResult
-from maxpool_check.targets.requests import plan, plan_unchanged
+from maxpool_check.targets.requests import jobs_of, unchanged_job
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.words import plural
@@ -176,7 +177,7 @@ class _RecordCheck:
             versions={each.id: versions.summary(each) for each in known if versions.showing(each)},
             explains=settings.catalogue_sha256 is not None,
         )
-        write_results(plan, head, replay.results(self._cases), lambda: replay.given_up, made.append)
+        write_results(plan, head, replay.runs(self._cases), lambda: replay.given_up, made.append)
         if self._record.footer is None:
             self._add("footer", "is missing, or does not count the executions")
         again = record_of([header(self._cases, [*{each.name: each for each in head.targets}.values()], ()), *made])
@@ -330,32 +331,34 @@ class _Replay:
         self._why = {name: why for name, _, why in (text.partition(" was given up: ") for text in errors)}
         self._size = sum(len(each.data) // 2 for each in record.outputs.values())
         self._differing: dict[str, StoredOutput | None] = {}
-        """The outputs of the last case that differ, as of a :class:`TargetResult`."""
+        """The outputs of the last case that differ, as of a :class:`CaseRun`."""
         self._stored: dict[tuple[str, str], dict[str, Execution]] = defaultdict(dict)
         for each in record.executions:
             self._stored[each.case, each.target][each.variant] = each
 
-    def results(self, cases: Iterable[Case]) -> Iterator[tuple[Case, CaseResults]]:
-        """Each case with its results, in order."""
-        for case in cases:
-            results = dict.fromkeys((target.name for target in self._targets), TargetResult())
-            for target in self._targets:
-                if target.name not in self.given_up:
-                    results[target.name] = self._judged(case, target, self._stored[case.id, target.name])
-            yield case, self._budget.counted(case, results)
+    def runs(self, cases: Iterable[Case]) -> Iterator[CaseRun]:
+        """The runs of each case on the targets, in order."""
+        return self._budget.counted(self._executed(cases))
 
-    def _judged(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> TargetResult:
-        """The executions of a case on a target, as the judge makes them of the outcomes that the record tells."""
-        oracle, outcomes, results, self._differing = case.oracle(), dict[Variant, Outcome | None](), {}, {}
-        for planned in self._plans(case, target, stored):
-            line = stored.get(planned.variant.name)
-            outcome = self._outcome(oracle, planned.variant, line) if line is not None else Failed("no line")
-            outcomes[planned.variant] = outcome
+    def _executed(self, cases: Iterable[Case]) -> Iterator[CaseRun]:
+        for case, target in itertools.product(cases, self._targets):
+            if target.name in self.given_up:
+                yield CaseRun(case, target.name)
+            else:
+                yield self._judged(case, target, self._stored[case.id, target.name])
+
+    def _judged(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> CaseRun:
+        """The run of a case on a target, as the judge makes it of the outcomes that the record tells."""
+        oracle, outcomes, jobs, self._differing = case.oracle(), dict[Variant, Outcome | None](), list[Job](), {}
+        for job in self._jobs(case, target, stored):
+            line = stored.get(job.variant.name)
+            outcome = self._outcome(oracle, job.variant, line) if line is not None else Failed("no line")
+            outcomes[job.variant] = outcome
             # What its output was does not count where the record leaves it out.
-            results[planned.variant] = _result(planned, outcome or Crashed("", ""), line)
-        judged = judged_case(case, target.name, oracle, results, _unoptimized(oracle, target.name, stored))
+            jobs.append(_finished(job, outcome or Crashed("", ""), line))
+        judged = judge_case(case, target.name, oracle, jobs, _unoptimized(oracle, target.name, stored))
         lines = []
-        for (variant, outcome), line in zip(outcomes.items(), executions(judged), strict=True):
+        for (variant, outcome), line in zip(outcomes.items(), judged.executions, strict=True):
             own = stored.get(variant.name)
             if own is not None:
                 plain = msgspec.structs.replace(own, known=None, status="")
@@ -370,10 +373,10 @@ class _Replay:
             lines.append(line)
         why = self._why.get(target.name)
         is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)
-        return TargetResult(tuple(lines), why if is_lost else None, self._differing)
+        return CaseRun(case, target.name, tuple(lines), self._differing, why if is_lost else None)
 
-    def _plans(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> Sequence[VariantPlan]:
-        """How a target executes a case in each variant, as far as its description says."""
+    def _jobs(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> Sequence[Job]:
+        """The jobs of a case on a target, as far as its description says."""
         settings = target.settings
         if isinstance(settings, msgspec.UnsetType):
             named = (variant_named(name).variation for name in stored)
@@ -382,8 +385,8 @@ class _Replay:
         if profile.name.outputs is not None:
             # The file has the variants that somebody wrote into it.
             variants = [each for each in case.variants(ALL_VARIANTS) if each.name in stored]
-            return [plan_unchanged(case, variant, profile) for variant in variants]
-        return list(plan(case, self._variants, profile))
+            return [unchanged_job(case, variant, profile) for variant in variants]
+        return jobs_of(case, self._variants, profile)
 
     def _outcome(self, oracle: GraphOracle | Refused, variant: Variant, execution: Execution) -> Outcome | None:
         """The outcome that the record tells; None if it leaves out an output. Outputs that differ are remembered.
@@ -445,32 +448,29 @@ class _Replay:
         return size > MOST_BYTES or self._size + size > MOST_BYTES_IN_ALL
 
 
-def _result(planned: VariantPlan, outcome: Outcome, execution: Execution | None) -> VariantResult:
-    """The result of a variant with an outcome: what it was executed as follows from the plan."""
-    if planned.not_executed is not None or execution is None:
-        return VariantResult(planned.not_executed or outcome)
-    # A target that was not given the case as planned, or not at all; one that was given it may say that it is unable.
-    given = (execution.opset, execution.translation)
-    if isinstance(outcome, Failed) or (isinstance(outcome, (NotExecuted, NotClaimed)) and given == (None, ())):
-        return VariantResult(outcome, *given)
-    part = planned.parts[-1]
-    return VariantResult(outcome, part.opset, part.translation.steps, part.request)
+def _finished(job: Job, outcome: Outcome, execution: Execution | None) -> Job:
+    """A job with an outcome: what it was executed as follows from the job."""
+    if job.request is None:
+        return job
+    # A target may not have been given the case at all; one that was given it may say that it is unable.
+    is_given = execution is not None and (execution.opset, execution.translation) != (None, ())
+    if execution is None or (isinstance(outcome, (Failed, NotExecuted, NotClaimed)) and not is_given):
+        return Job(job.variant, outcome=outcome)
+    return replace(job, outcome=outcome)
 
 
-def _unoptimized(
-    oracle: GraphOracle | Refused, target: str, stored: Mapping[str, Execution]
-) -> dict[Variant, VariantResult] | None:
-    """The results of models that no tool rewrites, which conform where a verdict is about the tool."""
+def _unoptimized(oracle: GraphOracle | Refused, target: str, stored: Mapping[str, Execution]) -> list[Job]:
+    """The jobs of models that no tool rewrites, which conform where a verdict is about the tool."""
     is_about_a_tool = parse(target).tool is not None and any(each.kinds for each in stored.values())
     if not is_about_a_tool or not isinstance(oracle, GraphOracle):
-        return None
-    return {
-        variant: VariantResult(Returned({name: oracle.expected[name] for name in variant.outputs}))
+        return []
+    return [
+        Job(variant, outcome=Returned({name: oracle.expected[name] for name in variant.outputs}))
         for variant in map(variant_named, stored)
         if variant.variation is None
         and not variant.in_domain
         and Variant(variant.outputs, OPTIMIZATION_OFF).name not in stored
-    }
+    ]
 
 
 def _versions(target: TargetDescription) -> dict[str, Version]:
