@@ -158,6 +158,8 @@ def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelS
         process = run_uv("venv", *source.limits, "--python", python, str(folder))
     if process is None or process.returncode == 0:
         arguments = ["--only-binary", ":all:", "--python", str(python_of(folder)), *source.arguments]
+        # Of a wheel of a folder that another one of the same name has replaced, uv would install what it has in its cache.
+        arguments += ["--reinstall"] if source.folder is not None else []
         process = run_uv("pip", "install", *source.limits, *arguments, *requirements)
     if process.returncode == 0:
         _write_wheels(folder, source)

@@ -104,7 +104,9 @@ def test_environments_of_a_folder_of_wheels_are_others_and_know_what_was_changed
     # Other wheels are another environment.
     wheel(wheels, "numpy", "2.0.0", {"numpy.py": "__version__ = '2.0.0'  # changed\n"})
     offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels).check(0)
-    assert len([*(tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")]) == 2
+    folders = [*(tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")]
+    (numpy,) = {*folders}.difference([folder]).pop().glob("lib/python*/site-packages/numpy.py")
+    assert (len(folders), numpy.read_text()) == (2, "__version__ = '2.0.0'  # changed\n")
 
     def contents():
         words = [folder / "bin/python", ROOT / "maxpool_check/targets/worker/contents.py"]
