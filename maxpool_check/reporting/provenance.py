@@ -8,7 +8,10 @@ from maxpool_check.judging.cells import MIXED
 from maxpool_check.reporting.findings import by_size
 from maxpool_check.results.details import Distribution
 from maxpool_check.results.record import Execution, Record, RunHeader, TargetDescription
-from maxpool_check.words import plural
+from maxpool_check.words import plural, some
+
+_MOST_CHANGED = 5
+"""How many changed files of a distribution are named; the record has all."""
 
 
 def environment(header: RunHeader, targets: Sequence[TargetDescription] | None = None) -> Iterator[tuple[str, str]]:
@@ -60,6 +63,9 @@ def _files(target: TargetDescription) -> Iterator[str]:
     for environment in target.environments:
         for each in environment.distributions:
             yield from _digests(each) if each.name == own else ()
+            if each.changed:
+                files = f"{plural(len(each.changed), 'file')} missing or of another size than RECORD states"
+                yield f"{each.name} {each.version} with {files}: {', '.join(some(each.changed, _MOST_CHANGED))}"
         others = ", ".join(f"{each.name} {each.version}" for each in environment.distributions if each.name != own)
         yield f"on {environment.implementation} {environment.version}" + (f" with {others}" if others else "")
 
@@ -71,6 +77,8 @@ def _digests(distribution: Distribution) -> Iterator[str]:
         yield f"{distribution.name} {distribution.version}, by npm {distribution.integrity}"
     elif distribution.files_sha256 is not None:
         yield f"{distribution.name} {distribution.version}, its list of files SHA-256 {distribution.files_sha256}"
+    else:
+        yield f"{distribution.name} {distribution.version}, without a digest: no RECORD lists its files"
     for name, digest in distribution.libraries.items():
         yield f"{name.rpartition('/')[2]} SHA-256 {digest}"
 

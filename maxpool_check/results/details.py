@@ -138,10 +138,13 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """An installed distribution of Python, or a package of npm.
 
     ``requires`` are those of the same environment that it declares to need. ``wheel`` is the file that it was installed from,
-    ``integrity`` the digest that npm has of a package, ``sha512-`` and base64. ``files_sha256`` is the digest of a line
-    ``SHA256  NAME`` for each installed file, as ``sha256sum`` writes it, in the order of the names, without what depends on
-    the installer or the folder. ``libraries`` are its shared libraries and programs with the digests of the files themselves;
-    other files have those of the list that it brings. What is not known is None.
+    ``integrity`` the digest that the lock file of npm has of a package, ``sha512-`` and base64. ``files_sha256`` is the digest
+    of its RECORD, which states a digest of each installed file: of a line ``SHA256  NAME`` for each file, as ``sha256sum``
+    writes it, in the order of the names, without files that depend on the installer or the folder. It is None if no RECORD
+    lists the files. ``libraries`` are the shared libraries, with the digests that RECORD states. ``changed`` are the files that
+    are missing, or have another size than RECORD states. What is not known is None.
+
+    In records of older versions, the digests of libraries are of the files themselves, and packages of npm have them too.
     """
 
     name: str
@@ -152,6 +155,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     integrity: str | None = None
     files_sha256: str | None = None
     libraries: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
 
 
 class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -166,7 +170,7 @@ class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 class ToolFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The files of the tool itself, without the cases that come with it.
 
-    ``sha256`` is as ``files_sha256`` of a distribution. In a checkout, ``revision`` is the git commit, and ``modified`` says
+    ``sha256`` is in the form of ``files_sha256`` of a distribution, of the files themselves. In a checkout, ``revision`` is the git commit, and ``modified`` says
     whether the files differ from it.
     """
 

@@ -1,10 +1,12 @@
-"""What a target is made of: the distributions of its environments and the files of a kernel, by their digests."""
+"""What a target is made of: the distributions of its environments and the files of a kernel, by their digests.
+
+Nothing but the Python or Node.js of an environment and the files of a kernel is read for it: what installed the distributions has
+left the digests of their files.
+"""
 
 import contextlib
-import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +26,7 @@ from maxpool_check.targets.target import Target
 from maxpool_check.targets.worker.contents import digest
 
 _SECONDS = 120.0
-"""How long the inspection of an environment may take: one of many gigabytes on a slow disk is left out."""
+"""How long the inspection of an environment may take: one of many thousand files on a slow disk is left out."""
 
 _OF_WORKER = ("numpy", "ml_dtypes")
 """The distributions that the worker itself uses."""
@@ -33,7 +35,6 @@ _OF_TOOLS = ("onnx", "onnx-ir", "onnxruntime", "numpy")
 """The distributions that results of a tool depend on, where they are installed."""
 
 _PACKAGES = "node_modules/"
-_LIBRARY_OF_NPM = re.compile(r"\.(wasm|node|so|dylib|dll)(\.\d+)*$")
 
 
 class Inspection:
@@ -112,9 +113,9 @@ def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
 
 
 def _contents_of_npm(folder: Path, version: str) -> PythonEnvironment:
-    """The contents of an environment of npm, and the Node.js that is on PATH, of this version.
+    """The contents of an environment of npm as its lock file lists them, and the Node.js that is on PATH, of this version.
 
-    Raises ``OSError`` or ``ValueError`` if the folder is damaged.
+    Raises ``OSError``, ``ValueError`` or ``KeyError`` if the folder is damaged.
     """
     packages = json.loads((folder / LOCK).read_text(encoding="utf-8"))["packages"]
     program = shutil.which("node")
@@ -122,24 +123,15 @@ def _contents_of_npm(folder: Path, version: str) -> PythonEnvironment:
         implementation="Node.js",
         version=version,
         executable_sha256=digest(Path(program).resolve()) if program is not None else None,
-        distributions=tuple(_package(folder, place, packages) for place in sorted(packages) if place),
+        distributions=tuple(_package(place, packages) for place in sorted(packages) if place),
     )
 
 
-def _package(folder: Path, place: str, packages: dict[str, Any]) -> Distribution:
-    """One package of npm; the packages of others may be in its own folder."""
-    package, own = packages[place], folder / place
-    nested = own / _PACKAGES
-    files = sorted(
-        path for path in own.rglob("*") if path.is_file() and not path.is_symlink() and nested not in path.parents
-    )
-    digests = {path.relative_to(own).as_posix(): digest(path) or "missing" for path in files}
-    lines = "".join(f"{sha256}  {path}\n" for path, sha256 in digests.items())
+def _package(place: str, packages: dict[str, Any]) -> Distribution:
+    package = packages[place]
     return Distribution(
         name=place.rpartition(_PACKAGES)[2],
         version=package["version"],
         requires=tuple(sorted(other for other in package.get("dependencies", ()) if f"{_PACKAGES}{other}" in packages)),
         integrity=package.get("integrity"),
-        files_sha256=hashlib.sha256(lines.encode()).hexdigest(),
-        libraries={path: sha256 for path, sha256 in digests.items() if _LIBRARY_OF_NPM.search(path)},
     )

@@ -1,28 +1,27 @@
 """``--offline`` and ``--find-links``: environments without a package index, as a user types it."""
 
 import hashlib
-import json
 import shutil
 import socket
-import subprocess
 import zipfile
 
 import pytest
 
 from maxpool_check.targets.environments import PLATFORM, made_releases
-from tests.conftest import ROOT
+from tests.targets.test_contents import contents, record_of
 
 
 def wheel(folder, name, version, modules=(), requires=(), tag="py3"):
-    """A wheel, for every Python 3."""
+    """A wheel, for every Python 3, with a script."""
     information = f"{name}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
     files = {
         f"{information}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}",
         f"{information}/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}-none-any\n",
+        f"{information}/entry_points.txt": f"[console_scripts]\n{name}-script = {name}:main\n",
         **dict(modules),
     }
-    record = "".join(f"{path},,\n" for path in [*files, f"{information}/RECORD"])
+    record = record_of(files) + f"{information}/RECORD,,\n"
     with zipfile.ZipFile(folder / f"{name}-{version}-{tag}-none-any.whl", "w") as archive:
         for path, text in {**files, f"{information}/RECORD": record}.items():
             archive.writestr(path, text)
@@ -100,31 +99,25 @@ def test_environments_of_a_folder_of_wheels_are_others_and_know_what_was_changed
     offline(*run, MAXPOOL_CHECK_FIND_LINKS=str(wheels)).check(3, "it is hollow")
     assert made_releases("onnxruntime") == []
     offline(*run).check(3, "has no environment with onnxruntime==1.31.1")
-    (folder,) = (tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")
     # Other wheels are another environment.
     wheel(wheels, "numpy", "2.0.0", {"numpy.py": "__version__ = '2.0.0'  # changed\n"})
     offline("targets", "prepare", "onnxruntime==1.31.1", "--offline", "--find-links", wheels).check(0)
     folders = [*(tmp_path / "cache/environments").glob("onnxruntime-1.31.1-*[!k]")]
-    (numpy,) = {*folders}.difference([folder]).pop().glob("lib/python*/site-packages/numpy.py")
-    assert (len(folders), numpy.read_text()) == (2, "__version__ = '2.0.0'  # changed\n")
-
-    def contents():
-        words = [folder / "bin/python", ROOT / "maxpool_check/targets/worker/contents.py"]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        return {each["name"]: each for each in json.loads(done.stdout)["distributions"]}
-
-    made = contents()["onnxruntime"]
+    one, other = [contents(folder / "bin/python") for folder in folders]
+    # They differ by what differs, and not by scripts, which have the folder in them.
+    assert one["onnxruntime"] == other["onnxruntime"]
+    assert one["numpy"]["wheel"] == other["numpy"]["wheel"] == "numpy-2.0.0-py3-none-any.whl"
+    for name in ("wheel_sha256", "files_sha256"):
+        assert one["numpy"][name] != other["numpy"][name]
     file = wheels / "onnxruntime-1.31.1-py3-none-any.whl"
+    made = other["onnxruntime"]
     assert (made["wheel"], made["wheel_sha256"]) == (file.name, hashlib.sha256(file.read_bytes()).hexdigest())
-    assert made["libraries"] == {"fast.so": hashlib.sha256(b"machine code\n").hexdigest()}
-    assert contents()["numpy"]["wheel"] == "numpy-2.0.0-py3-none-any.whl"
-    (installed,) = folder.glob("lib/python*/site-packages/fast.so")
+    assert (made["libraries"], made["changed"]) == ({"fast.so": hashlib.sha256(b"machine code\n").hexdigest()}, [])
+    (installed,) = folders[1].glob("lib/python*/site-packages/fast.so")
     # A link to uv's cache.
     installed.unlink()
     installed.write_text("other machine code\n")
-    changed = contents()["onnxruntime"]
-    assert changed["libraries"] == {"fast.so": hashlib.sha256(b"other machine code\n").hexdigest()}
-    assert changed["files_sha256"] != made["files_sha256"]
+    assert contents(folders[1] / "bin/python")["onnxruntime"] == {**made, "changed": ["fast.so"]}
 
 
 def test_a_project_around_the_cache_does_not_configure_environments(offline, wheels, tmp_path):

@@ -192,6 +192,28 @@ def test_the_limitations_name_options_variants_and_clauses_of_which_nothing_was_
     assert {"SONNX-GENERAL", "SONNX-R2-ORIGIN", "SONNX-FIGURES"} <= set(unread)
 
 
+def test_the_limitations_and_the_bill_name_what_digests_do_not_say(members, copy):
+    unknown = "- `onnxruntime`: the record has no digest of the wheel that the runtime was installed from, "
+    assert f"{unknown}but of the list of its installed files.\n" in members["limitations.md"].decode()
+    header, *lines = (copy / "runtime.jsonl").read_text().splitlines(keepends=True)
+    header = json.loads(header)
+    found = {each["name"]: each for each in header["targets"][0]["environments"][0]["distributions"]}
+    del found["onnxruntime"]["files_sha256"]
+    found["numpy"]["changed"] = ["numpy/fast.so", "numpy/gone.py"]
+    (copy / "runtime.jsonl").write_text("".join([json.dumps(header) + "\n", *lines]))
+    changed = build(copy, "runtime.jsonl")
+    text = changed["limitations.md"].decode()
+    assert f"{unknown}and no RECORD lists its files: it is known by its version alone.\n" in text
+    said = (
+        "digests do not say what was executed of `numpy`: 2 files missing, or of another size than its RECORD states.\n"
+    )
+    assert f"\n- `onnxruntime`: {said}" in text
+    bill = changed["environments/onnxruntime.cdx.json"].decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
+    (numpy,) = [each for each in json.loads(bill)["components"] if each["name"] == "numpy"]
+    assert {"name": "maxpool-check:changed-files", "value": "numpy/fast.so, numpy/gone.py"} in numpy["properties"]
+
+
 def cut(folder):
     lines = (folder / "runtime.jsonl").read_text().splitlines(keepends=True)
     (folder / "runtime.jsonl").write_text("".join(lines[:-1]))

@@ -10,7 +10,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from maxpool_check.reporting import provenance
 from maxpool_check.results.storage import read
 from maxpool_check.specifications.clauses import edition_name
 from tests.conftest import KERNELS, MISBEHAVING_WORKERS, ROOT, SMALL, command, misbehaving
@@ -41,7 +43,7 @@ def installed(tmp_path_factory):
     return done.check(0), header, folder
 
 
-def test_the_libraries_of_a_runtime_have_the_digests_of_their_files(installed):
+def test_a_runtime_has_the_digests_of_its_list_of_files_and_of_its_libraries(installed):
     _, header, _ = installed
     (environment,) = header.targets[0].environments
     assert (environment.implementation, environment.version) == ("CPython", platform.python_version())
@@ -54,7 +56,7 @@ def test_the_libraries_of_a_runtime_have_the_digests_of_their_files(installed):
     assert "numpy" in runtime.requires
     assert any("libonnxruntime" in name or "onnxruntime_pybind11_state" in name for name in runtime.libraries)
     assert dict(runtime.libraries) == {name: sha256(itself.locate_file(name)) for name in runtime.libraries}
-    assert len(runtime.files_sha256) == 64
+    assert (len(runtime.files_sha256), runtime.changed) == (64, ())
 
 
 def test_the_machine_the_editions_and_the_variables_that_matter_are_there_and_no_secret(installed):
@@ -78,6 +80,26 @@ def test_reports_show_it_and_keep_paths_to_themselves(installed):
         words = " ".join(text.replace("\\", "").split())
         assert {each for each in shown if each not in words} == set()
     assert "/nowhere" not in done.out
+
+
+def test_reports_say_which_digests_are_missing_or_do_not_hold(installed):
+    _, header, _ = installed
+    (target,) = header.targets
+
+    def files(**changed):
+        """What reports say of the files of the target if its runtime was installed without a wheel that is known, and so."""
+        runtime = replace(distributions(header)["onnxruntime"], wheel=None, wheel_sha256=None, **changed)
+        environment = replace(target.environments[0], distributions=(runtime,))
+        facts = dict(provenance.environment(header, [replace(target, environments=(environment,))]))
+        return facts[f"files of {target.name}"]
+
+    about = f"onnxruntime {target.version}"
+    assert f"{about}, its list of files SHA-256 " in files()
+    assert f"{about}, without a digest: no RECORD lists its files; on " in files(files_sha256=None, libraries={})
+    names = ("a.so", *"bcdefg")
+    said = f"{about} with 7 files missing or of another size than RECORD states: a.so, b, c, d, e, and 2 more; "
+    assert said in files(changed=names)
+    assert files().replace("; on ", f"; {said}on ") == files(changed=names)
 
 
 def test_kernels_and_programs_have_the_digests_of_their_files(tmp_path):
@@ -128,14 +150,14 @@ def test_only_a_checkout_of_this_project_has_a_revision(tmp_path):
     assert (changed != digest, checkout) == (True, [commit, "True"])
 
 
-def test_a_library_that_changes_between_two_runs_of_a_process_has_another_digest(kernel_target, tmp_path):
+def test_a_library_that_changes_between_two_runs_of_a_process_is_noticed(kernel_target, tmp_path):
     packages = tmp_path / "packages"
     information = packages / "ml_dtypes-9.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: ml_dtypes\nVersion: 9.0\n")
-    (information / "RECORD").write_text("fast.so,,\nml_dtypes-9.0.dist-info/RECORD,,\n")
-    for content in ("machine code 1", "machine code 2"):
+    (information / "RECORD").write_text("fast.so,,12\nml_dtypes-9.0.dist-info/RECORD,,\n")
+    for content, changed in (("machine code", ()), ("other machine code", ("fast.so",))):
         (packages / "fast.so").write_text(content)
         _, header = run(tmp_path, "-t", kernel_target("right"), PYTHONPATH=str(packages))
         found = distributions(header)["ml-dtypes"]
-        assert (found.version, dict(found.libraries)) == ("9.0", {"fast.so": sha256(packages / "fast.so")})
+        assert (found.version, found.changed) == ("9.0", changed)

@@ -146,6 +146,7 @@ def _distribution(distribution: Distribution, reference: str) -> "Component":
     scope, _, name = distribution.name.rpartition("/")
     ecosystem = "pypi" if distribution.integrity is None else "npm"
     properties = {**_fields(distribution, "wheel", "integrity"), "installed_files_sha256": distribution.files_sha256}
+    properties["changed_files"] = ", ".join(distribution.changed)
     names = distribution.name, reference, distribution.version, distribution.wheel_sha256
     component = _component("library", *names, **properties)
     component.purl = PackageURL(ecosystem, scope or None, name, distribution.version)
@@ -162,7 +163,7 @@ def _component(
     from cyclonedx.model import HashAlgorithm, HashType, Property
     from cyclonedx.model.component import Component, ComponentType
 
-    # A library that cannot be read has a word in the place of its digest.
+    # Records have other words in the place of a digest that is not stated.
     is_known = sha256 is not None and len(sha256) == 64
     named = {f"maxpool-check:{each.replace('_', '-')}": value for each, value in properties.items() if value}
     return Component(

@@ -1,4 +1,4 @@
-"""Says what an environment is made of: its Python, and its distributions with digests of their files.
+"""Says what an environment is made of: its Python, and its distributions with the digests that their RECORD files state.
 
 Run by the Python of the environment, with the names of distributions to begin with; what they need follows. Without names,
 all distributions. It prints one JSON object. It runs on Python 3.8 and later, and imports nothing but the standard library.
@@ -14,14 +14,14 @@ import platform
 import re
 import sys
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
-_LIBRARY = re.compile(r"\.(so|dylib|dll|pyd|exe)(\.\d+)*$", re.IGNORECASE)
-_PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""How files of machine code begin: on Linux, Windows and macOS."""
+_LIBRARY = re.compile(r"\.(so|dylib|dll|pyd)(\.\d+)*$", re.IGNORECASE)
 
-_OF_INSTALLER = re.compile(r"\.pyc$|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json|uv_\w+\.json)$")
-"""Files that an installer adds to those of the wheel."""
+_OF_INSTALLER = re.compile(
+    r"\.pyc$|^(\.\./)+(bin|Scripts)/|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json|uv_\w+\.json)$"
+)
+"""Files that an installer adds to those of the wheel, or changes: scripts have the folder of the environment in their first line."""
 
 WHEELS = "wheels.json"
 """The file of an environment that has the name and digest of the wheel of each distribution; who makes it writes it."""
@@ -76,7 +76,7 @@ def distributions(names: list[str]) -> dict[str, Any]:
 
 
 def described(name: str, installed: dict[str, Any], wheel: dict[str, str] | None) -> dict[str, Any]:
-    """One distribution, with digests of its files."""
+    """One distribution, with the digests that its RECORD states; without them if no RECORD lists its files."""
     distribution = installed[name]
     description = {
         "name": name,
@@ -85,7 +85,7 @@ def described(name: str, installed: dict[str, Any], wheel: dict[str, str] | None
     }
     origin = json.loads(distribution.read_text("direct_url.json") or "{}")
     if "dir_info" in origin and origin["dir_info"].get("editable"):
-        # Its list has a pointer to a folder, and none of the files that are imported.
+        # Its RECORD has a pointer to a folder, and none of the files that are imported.
         return description
     archive = origin.get("archive_info", {})
     sha256 = archive.get("hashes", {}).get("sha256") or archive.get("hash", "").partition("sha256=")[2]
@@ -93,45 +93,31 @@ def described(name: str, installed: dict[str, Any], wheel: dict[str, str] | None
         wheel = {"file": origin["url"].rpartition("/")[2], "sha256": sha256}
     if wheel:
         description.update(wheel=wheel["file"], wheel_sha256=wheel["sha256"])
-    record = distribution.read_text("RECORD")
-    if record is not None:
-        files = sorted({*_files(distribution, record)})
-        description["libraries"] = {path: sha256 for path, sha256, is_library in files if is_library}
+    rows = csv.reader((distribution.read_text("RECORD") or "").splitlines())
+    listed = sorted([*row, "", ""][:3] for row in rows if row and not _OF_INSTALLER.search(row[0]))
+    files = [(path, _hexadecimal(sha256), size) for path, sha256, size in listed]
+    if files:
         lines = "".join("%s  %s\n" % (sha256, path) for path, sha256, _ in files)
         description["files_sha256"] = hashlib.sha256(lines.encode()).hexdigest()
+        description["libraries"] = {path: sha256 for path, sha256, _ in files if _LIBRARY.search(path)}
+        description["changed"] = [
+            path for path, _, size in files if size and size != _size(distribution.locate_file(path))
+        ]
     return description
 
 
-def _files(distribution: Any, record: str) -> Iterator[tuple[str, str, bool]]:
-    """The files of a list: the name, the digest, and whether it is a library or a program.
-
-    The digests of libraries and programs are those of the files that are there, the others' are those of the list.
-    """
-    for path, *more in filter(None, csv.reader(record.splitlines())):
-        listed = more[0] if more else ""
-        if _OF_INSTALLER.search(path):
-            continue
-        file = Path(str(distribution.locate_file(path)))
-        is_library = bool(_LIBRARY.search(path)) or ("." not in path.rpartition("/")[2] and _is_program(file))
-        # Scripts have the folder of the environment in their first line.
-        if not is_library and path.startswith(("..", "/")):
-            continue
-        algorithm, _, value = listed.partition("=")
-        if is_library or not listed:
-            yield path, digest(file) or "missing", is_library
-        elif algorithm == "sha256":
-            yield path, base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex(), False
-        else:
-            yield path, listed, False
+def _hexadecimal(stated: str) -> str:
+    """A digest of a RECORD as ``sha256sum`` writes it; as it is stated, if it is not a SHA-256."""
+    algorithm, _, value = stated.partition("=")
+    return base64.urlsafe_b64decode(value + "=").hex() if algorithm == "sha256" else stated
 
 
-def _is_program(file: Path) -> bool:
-    """Whether a file without a suffix is machine code, such as the compiler of a runtime."""
+def _size(file: Any) -> str:
+    """The size of a file in bytes, as a RECORD states it; empty if there is no such file."""
     try:
-        with file.open("rb") as stream:
-            return stream.read(4).startswith(_PROGRAMS)
+        return str(Path(str(file)).stat().st_size)
     except OSError:
-        return False
+        return ""
 
 
 def digest(file: Path) -> str | None:
