@@ -125,7 +125,7 @@ def workers_forked():
     """Workers are forked and environments inspected once meanwhile: see ``forked_workers``."""
     with (
         mock.patch("maxpool_check.targets.process.launch", forked_workers.launch),
-        mock.patch("maxpool_check.targets.inspection.start", forked_workers.inspect),
+        mock.patch("maxpool_check.targets.inspection.contents_json", forked_workers.inspect),
     ):
         yield
 

@@ -1,6 +1,6 @@
 """Starts workers by forking a process that has imported numpy, which saves most of the processor time of a start.
 
-The tests' own environment, which does not change, is inspected once: ``inspect`` takes the place of ``inspection.start``.
+The tests' own environment, which does not change, is inspected once: ``inspect`` takes the place of ``inspection.contents_json``.
 
 For tests that need workers and are not about how they start: ``launch`` takes the place of that of ``targets.launching``. Each
 worker is a process of its own here, too, and imports its adapter and its runtime itself. The process that they are forked
@@ -15,12 +15,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
 from maxpool_check.targets import launching
-from maxpool_check.targets.inspection import start as _start
+from maxpool_check.targets.inspection import contents_json as _contents_json
 from maxpool_check.targets.launching import adapter, variables
 
 _starting = threading.Lock()
@@ -50,18 +49,14 @@ def launch(program, memory=None, *, isolated):
 
 
 def inspect(python, names):
-    """As ``inspection.start``; what an earlier process has written where that is the same."""
-    if python != sys.executable or _for_python(os.environ) != _FOR_PYTHON:
-        return _start(python, names)
-    with tempfile.TemporaryFile() as file:
-        file.write(_inspected(names))
-        file.seek(0)
-        return subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+    """As ``inspection.contents_json``; what an earlier process has written where that is the same."""
+    is_own = python == sys.executable and _for_python(os.environ) == _FOR_PYTHON
+    return _inspected(names) if is_own else _contents_json(python, names)
 
 
 @functools.cache
 def _inspected(names):
-    return _start(sys.executable, names).communicate()[0]
+    return _contents_json(sys.executable, names)
 
 
 def _for_python(environment):

@@ -1,6 +1,5 @@
 """The runners that execute cases on targets, in order: in this process, or in the processes of a pool."""
 
-import contextlib
 import platform
 from collections import Counter, deque
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from maxpool_check.running.outputs import session_of
 from maxpool_check.running.pool import Pool, PoolLost
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.environments import WheelSource, wheel_source
-from maxpool_check.targets.inspection import Inspection
+from maxpool_check.targets.inspection import inspect
 from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
@@ -224,11 +223,8 @@ Runner = LocalRunner | RemoteRunner
 
 def describe(runner: LocalRunner) -> tuple[list[TargetDescription], list[str]]:
     """The descriptions of the targets in this process, and the errors of those that cannot be started."""
-    descriptions = []
-    for session, description in zip(runner.sessions, runner.descriptions, strict=True):
-        with contextlib.closing(Inspection(session.target)) as inspection:
-            descriptions.append(inspection.added_to(description))
-    return descriptions, runner.errors
+    pairs = zip(runner.sessions, runner.descriptions, strict=True)
+    return [inspect(session.target, description) for session, description in pairs], runner.errors
 
 
 def run_chunk(

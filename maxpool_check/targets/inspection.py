@@ -37,47 +37,33 @@ _OF_TOOLS = ("onnx", "onnx-ir", "onnxruntime", "numpy")
 _PACKAGES = "node_modules/"
 
 
-class Inspection:
-    """The inspection of a target. Its environments are inspected in processes of their own while its worker starts."""
-
-    def __init__(self, target: Target) -> None:
-        """Begin it."""
-        self._target = target
-        self._processes: list[subprocess.Popen[bytes]] = []
-        # A tool may be in the environment of the runtime.
-        for python, names in dict.fromkeys(_pythons(target)):
-            # The worker's own start says so if there is no such program.
-            with contextlib.suppress(OSError):
-                self._processes.append(start(python, names))
-
-    def added_to(self, description: TargetDescription) -> TargetDescription:
-        """The description with what was found; waits for it. What cannot be inspected is left out."""
-        environments = [found for process in self._processes if (found := _contents(process)) is not None]
-        if self._target.npm_folder is not None:
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                node = str(description.session_options.get("node", "")).removeprefix("v")
-                environments = [_contents_of_npm(self._target.npm_folder, node)]
-        program = program_files(self._target.name)
-        return msgspec.structs.replace(description, environments=tuple(environments), program=program)
-
-    def close(self) -> None:
-        """End the processes."""
-        for process in self._processes:
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+def inspect(target: Target, description: TargetDescription) -> TargetDescription:
+    """The description of a target, with what it is made of. What cannot be inspected is left out."""
+    # A tool may be in the environment of the runtime.
+    pythons = dict.fromkeys(_pythons(target))
+    environments = [found for python, names in pythons if (found := _contents(python, names)) is not None]
+    if target.npm_folder is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            node = str(description.session_options.get("node", "")).removeprefix("v")
+            environments = [_contents_of_npm(target.npm_folder, node)]
+    program = program_files(target.name)
+    return msgspec.structs.replace(description, environments=tuple(environments), program=program)
 
 
-def start(python: str, names: Sequence[str]) -> "subprocess.Popen[bytes]":
-    """The process that writes what the environment of a Python is made of. Raises ``OSError``."""
-    return subprocess.Popen(
+def contents_json(python: str, names: Sequence[str]) -> bytes:
+    """What the environment of a Python is made of: a JSON object, the last line of these.
+
+    Raises ``OSError`` or ``subprocess.TimeoutExpired``.
+    """
+    return subprocess.run(
         contents(python, *names),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=variables(isolated=python != sys.executable),
-    )
+        timeout=_SECONDS,
+        check=False,
+    ).stdout
 
 
 def program_files(name: TargetName) -> dict[str, str]:
@@ -103,12 +89,11 @@ def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield target.tools_python, () if name.tool.version is not None else (name.distribution, *_OF_TOOLS)
 
 
-def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
+def _contents(python: str, names: Sequence[str]) -> PythonEnvironment | None:
     try:
-        output, _ = process.communicate(timeout=_SECONDS)
         # A customized Python may print something before.
-        return msgspec.json.decode(output.splitlines()[-1], type=PythonEnvironment)
-    except (subprocess.TimeoutExpired, IndexError, msgspec.MsgspecError, RecursionError):
+        return msgspec.json.decode(contents_json(python, names).splitlines()[-1], type=PythonEnvironment)
+    except (OSError, subprocess.TimeoutExpired, IndexError, msgspec.MsgspecError, RecursionError):
         return None
 
 

@@ -1,12 +1,11 @@
-"""Targets that start in threads of their own, while their environments are inspected and this process does something else."""
+"""Targets that start, and are inspected, in threads of their own, while this process does something else."""
 
-import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets.inspection import Inspection
+from maxpool_check.targets.inspection import inspect
 from maxpool_check.targets.session import TargetSession
 
 _STOP_SECONDS = 5
@@ -14,7 +13,7 @@ _STOP_SECONDS = 5
 
 
 class StartingTarget:
-    """A target that is starting: its worker at once, the inspection of its environments beside that."""
+    """A target that is starting. Its worker can be used before its environments are inspected."""
 
     def __init__(self, make: Callable[[], TargetSession], *, inspects: bool = True) -> None:
         """``make`` makes its session, which may have to install an environment and may raise ``CannotStart``.
@@ -67,19 +66,13 @@ class StartingTarget:
             self._made = session = self._make()
             if self._ended:
                 session.end()
-            with contextlib.ExitStack() as stack:
-                inspection = None
-                if self._inspects:
-                    inspection = stack.enter_context(contextlib.closing(Inspection(session.target)))
-                try:
-                    description = session.profile.description
-                except BaseException:
-                    session.close()
-                    raise
-                self._session.set_result(session)
-                if inspection is not None:
-                    description = inspection.added_to(description)
-            self._description.set_result(description)
+            try:
+                description = session.profile.description
+            except BaseException:
+                session.close()
+                raise
+            self._session.set_result(session)
+            self._description.set_result(inspect(session.target, description) if self._inspects else description)
         except BaseException as error:
             for future in (self._session, self._description):
                 if not future.done():
