@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from itertools import chain, groupby
+from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol
 
@@ -131,8 +131,7 @@ def write_results(
     missing: dict[str, dict[str, None]] = defaultdict(dict)
     outputs = RecordedOutputs()
     try:
-        for number, (_, of_case) in enumerate(groupby(runs, lambda case_run: case_run.case.id)):
-            case_runs = list(of_case)
+        for number, case_runs in enumerate(_by_case(runs, len(head.targets))):
             for output in chain.from_iterable(outputs.new(each.outputs) for each in case_runs):
                 write(output)
             for execution in _labelled(labels, case_runs, keeps_tracebacks=plan.tracebacks):
@@ -166,6 +165,13 @@ def write_results(
             outputs_left_out=len(outputs.left_out),
         )
     )
+
+
+def _by_case(runs: Iterable[CaseRun], targets: int) -> Iterator[list[CaseRun]]:
+    """The runs of one case after the other, each on as many targets."""
+    left = iter(runs)
+    while of_case := list(islice(left, targets)):
+        yield of_case
 
 
 class LabelsOfRun(Protocol):

@@ -13,7 +13,7 @@ _STOP_SECONDS = 5
 
 
 class StartingTarget:
-    """A target that is starting. Its worker can be used before its environments are inspected."""
+    """A target that is starting."""
 
     def __init__(self, make: Callable[[], TargetSession], *, inspects: bool = True) -> None:
         """``make`` makes its session, which may have to install an environment and may raise ``CannotStart``.
@@ -23,29 +23,24 @@ class StartingTarget:
         self._make, self._inspects = make, inspects
         self._made: TargetSession | None = None
         self._ended = False
-        self._session, self._description = Future[TargetSession](), Future[TargetDescription]()
+        self._started = Future[tuple[TargetSession, TargetDescription]]()
         # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
         threading.Thread(target=self._start, daemon=True).start()
 
     @property
-    def is_ready(self) -> bool:
-        """Whether its session can be used; never waits."""
-        return self._session.done() and self._session.exception() is None
-
-    @property
     def error(self) -> BaseException | None:
         """Why it cannot be started, None if its session can be used; waits for either."""
-        return self._session.exception()
+        return self._started.exception()
 
     @property
     def session(self) -> TargetSession:
         """The session of a target that can be used."""
-        return self._session.result()
+        return self._started.result()[0]
 
     @property
     def description(self) -> TargetDescription:
-        """The description of a target that can be used; waits for the inspection."""
-        return self._description.result()
+        """The description of a target that can be used."""
+        return self._started.result()[1]
 
     def end(self) -> None:
         """Kill it; nothing more is executed. From any thread."""
@@ -57,23 +52,20 @@ class StartingTarget:
         """End it. From the thread that uses its session."""
         self.end()
         # A process that is forked later must not inherit what a thread has locked.
-        wait([self._description], _STOP_SECONDS)
-        if self.is_ready:
-            self.session.close()
+        wait([self._started], _STOP_SECONDS)
+        if self._started.done() and self._made is not None:
+            self._made.close()
 
     def _start(self) -> None:
         try:
             self._made = session = self._make()
             if self._ended:
                 session.end()
-            try:
-                description = session.profile.description
-            except BaseException:
-                session.close()
-                raise
-            self._session.set_result(session)
-            self._description.set_result(inspect(session.target, description) if self._inspects else description)
+            description = session.profile.description
+            if self._inspects:
+                description = inspect(session.target, description)
+            self._started.set_result((session, description))
         except BaseException as error:
-            for future in (self._session, self._description):
-                if not future.done():
-                    future.set_exception(error)
+            if self._made is not None:
+                self._made.close()
+            self._started.set_exception(error)
