@@ -7,7 +7,8 @@
 - one dimension: every small axis, on the planes of :func:`~maxpool_check.evidence.small_geometries.planes`, in every
   interpretation of NaN;
 - two dimensions: every pair of distinct tables, on such planes. Axes that have the same table take turns;
-- tunings: every axis, and every tenth pair, in parts of some planes and of some windows, as the evaluator takes large tensors.
+- tunings: every axis, and every tenth pair, in parts of some planes and of some windows, as the evaluator takes large tensors,
+  tap by tap as short windows, and by doubling runs as long windows.
 
 Activations are one program, which both references call; they are not compared here.
 """

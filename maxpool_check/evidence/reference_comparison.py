@@ -213,14 +213,14 @@ def _pair(number: int, second: int, axes_of: Sequence[Sequence[Axis]]) -> Geomet
 class TunedComparison:
     """Compares the evaluator as it takes large tensors: some planes at a time, and one plane in parts of some windows.
 
-    Windows of small tensors are reduced tap by tap as well.
+    All windows are also reduced tap by tap, as short windows of large tensors, and by doubling runs, as long windows.
     """
 
     planes: tuple[EvaluatorComparison, ...] = field(
-        default_factory=lambda: (*_in_parts(2**10, 2**12), *_in_parts(2**10, few_taps=0))
+        default_factory=lambda: (*_in_parts(2**10, 2**12), *_reduced_in_parts(2**10))
     )
     windows: tuple[EvaluatorComparison, ...] = field(
-        default_factory=lambda: (*_in_parts(1, 2**6), *_in_parts(2**6, few_taps=0))
+        default_factory=lambda: (*_in_parts(1, 2**6), *_reduced_in_parts(2**6))
     )
 
     def axis(self, axis: Axis) -> None:
@@ -249,6 +249,11 @@ class TunedComparison:
         return [mismatch for each in (*self.planes, *self.windows) for mismatch in each.mismatches]
 
 
-def _in_parts(*sizes: int, few_taps: int = evaluator.FEW_TAPS) -> tuple[EvaluatorComparison, ...]:
-    tuned = (partial(evaluator.evaluate, part_size=size, few_taps=few_taps) for size in sizes)
+def _in_parts(*sizes: int) -> tuple[EvaluatorComparison, ...]:
+    return tuple(EvaluatorComparison(partial(evaluator.evaluate, part_size=size)) for size in sizes)
+
+
+def _reduced_in_parts(size: int) -> tuple[EvaluatorComparison, ...]:
+    """One that reduces all windows tap by tap, and one that reduces them by doubling runs."""
+    tuned = (partial(evaluator.evaluate, part_size=size, few_taps=0, doubling=each) for each in (math.inf, 0))
     return tuple(map(EvaluatorComparison, tuned))

@@ -2,8 +2,9 @@
 
 X is computed in parts, so that what is needed meanwhile stays small. Of a small part all taps are compared at once. In a larger
 one, one axis is reduced after the other, from the innermost outwards: the maximum is separable, and a later tap wins only if it
-is strictly greater, so the first maximum in row-major order remains. What is compared are keys, which compare as the cells do;
-the positions of the cells are kept beside them, and Y is copied from X at the end, bit by bit.
+is strictly greater, so the first maximum in row-major order remains. Short windows are reduced one tap after the other, long
+windows by runs of taps that become twice as long in each step. What is compared are keys, which compare as the cells do; the
+positions of the cells are kept beside them, and Y is copied from X at the end, bit by bit.
 """
 
 import itertools
@@ -25,14 +26,26 @@ PART = 2**19
 FEW_TAPS = 2**13
 """Windows with so few taps in all are computed at once: calls of numpy would take longer than what is computed."""
 
+DOUBLING = 2
+"""A step that doubles runs takes so many times as long for a cell of X as a step that adds a tap takes for a window."""
+
+CALLS = 2**13
+"""Of each step, the calls of numpy take as long as so many cells or windows."""
+
 _PROPAGATING = frozenset({Nan.PROPAGATES, Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST})
 
 _Wins = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Where the keys of later taps win over the best so far."""
 
 
-def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: int = FEW_TAPS) -> Pooled:
-    """Pool X, of shape N x C x D1 x ... x Dn."""
+def evaluate(
+    X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: int = FEW_TAPS, doubling: float = DOUBLING
+) -> Pooled:
+    """Pool X, of shape N x C x D1 x ... x Dn.
+
+    The other parameters change the time and the memory, and no result: ``part_size`` in bytes, ``few_taps``, and ``doubling``,
+    with which 0 reduces all windows as long windows, and infinity reduces none as a long window.
+    """
     shape = (*X.shape[:2], *pooling.output_sizes)
     planes = (math.prod(shape[:2]), *shape[2:])
     # First, so that a result too large for the memory fails before anything is computed.
@@ -41,7 +54,7 @@ def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: i
     Indices = np.zeros(planes, pooling.numbering.dtype) if pooling.indices else None
     X, nan = np.ascontiguousarray(X), pooling.policies.nan
     for part in _parts(X, pooling.geometry, part_size):
-        cells, empty[part.at] = _chosen_cells(part, nan, few_taps)
+        cells, empty[part.at] = _chosen_cells(part, nan, few_taps, doubling)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
             values[np.isnan(values)] = -np.inf
@@ -66,7 +79,13 @@ def evaluate(X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: i
 
 
 def chosen(
-    X: np.ndarray, pooling: Pooling, part_size: int = PART, few_taps: int = FEW_TAPS, *, last: bool = False
+    X: np.ndarray,
+    pooling: Pooling,
+    part_size: int = PART,
+    few_taps: int = FEW_TAPS,
+    doubling: float = DOUBLING,
+    *,
+    last: bool = False,
 ) -> np.ndarray:
     """The row-major position in X (int64) of the maximum of each window; any cell for an empty window.
 
@@ -75,7 +94,7 @@ def chosen(
     shape = (*X.shape[:2], *pooling.output_sizes)
     cells = np.zeros((math.prod(shape[:2]), *shape[2:]), np.int64)
     for part in _parts(X, pooling.geometry, part_size):
-        cells[part.at], _ = _chosen_cells(part, pooling.policies.nan, few_taps, last=last)
+        cells[part.at], _ = _chosen_cells(part, pooling.policies.nan, few_taps, doubling, last=last)
     return cells.reshape(shape)
 
 
@@ -123,7 +142,9 @@ def _parts(X: np.ndarray, geometry: Geometry, most: int) -> Iterator[_Part]:
         yield _Part(at, planes[cells], c * plane + low * row, (*before, shorter, *behind))
 
 
-def _chosen_cells(part: _Part, nan: Nan, few_taps: int, *, last: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _chosen_cells(
+    part: _Part, nan: Nan, few_taps: int, doubling: float, *, last: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """The positions in the whole X (int64) of what the windows of a part choose; and which windows are empty: they choose any."""
     X, geometry, plane = part.X.reshape(len(part.X), -1), part.geometry, part.X[0].size
     shape = (len(X), *(axis.output for axis in geometry))
@@ -147,7 +168,9 @@ def _chosen_cells(part: _Part, nan: Nan, few_taps: int, *, last: bool = False) -
         outer //= axis.size
         of_axis, (first, count) = (-1, outer, axis.size, inner), axis.taps()
         empty |= (count == 0).reshape(-1, *[1] * (len(geometry) - number))
-        keys, cells = _reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, first, count, wins)
+        windows = keys.size // axis.size * axis.output
+        reduced = _doubled if _is_long(int(count.max()), windows, keys.size, doubling) else _tap_by_tap
+        keys, cells = reduced(keys.reshape(of_axis), cells.reshape(of_axis), axis, first, count, wins)
         inner *= axis.output
     return (cells.reshape(len(X), -1).astype(np.int64) + origins).reshape(shape), empty
 
@@ -166,7 +189,12 @@ def _all_taps(geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
     return taps, empty
 
 
-def _reduced(
+def _is_long(taps: int, windows: int, cells: int, doubling: float) -> bool:
+    """Whether doubling runs of all cells takes less time than adding the taps of the windows, one after the other."""
+    return taps * (CALLS + windows) > doubling * taps.bit_length() * (CALLS + cells)
+
+
+def _tap_by_tap(
     keys: np.ndarray, cells: np.ndarray, axis: Axis, first: np.ndarray, count: np.ndarray, wins: _Wins
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best key of each window along the third of four dimensions, and its cell: one tap after the other."""
@@ -183,11 +211,42 @@ def _reduced(
             # A missing tap repeats the first, which makes no difference.
             at = np.where(t < count, at, first)
             candidate, cell = keys.take(at, 2), cells.take(at, 2)
-        better = wins(candidate, best)
-        np.maximum(best, candidate, out=best)
-        # In row-major order the cell of a later tap has a greater number than those of all before it.
-        np.maximum(chosen, cell * better, out=chosen)
+        _join(best, chosen, candidate, cell, wins)
     return best, chosen
+
+
+def _doubled(
+    keys: np.ndarray, cells: np.ndarray, axis: Axis, first: np.ndarray, count: np.ndarray, wins: _Wins
+) -> tuple[np.ndarray, np.ndarray]:
+    """As :func:`_tap_by_tap`, but in log2(taps) steps.
+
+    A run of taps begins at every cell, and each step makes the runs twice as long. The best of a window is the best of two of the
+    longest runs that fit into the window: the run at its first tap, and the run that ends with its last tap. They may overlap.
+    """
+    runs, of_runs = keys.copy(), np.broadcast_to(cells, keys.shape).copy()
+    best, chosen = runs.take(first, 2), of_runs.take(first, 2)
+    # A run may go on into the next row or plane, which is faster: no window has such a run.
+    flat, of_flat, apart = runs.reshape(-1), of_runs.reshape(-1), axis.dilation * keys.shape[3]
+    for doublings in range(1, int(count.max()).bit_length()):
+        taps = 2**doublings
+        behind = taps // 2 * apart
+        _join(flat[:-behind], of_flat[:-behind], flat[behind:], of_flat[behind:], wins)
+        fit = count >> doublings == 1
+        windows = slice(None) if fit.all() else np.flatnonzero(fit)
+        left = first[windows]
+        right = left + (count[windows] - taps) * axis.dilation
+        key, cell = runs.take(left, 2), of_runs.take(left, 2)
+        _join(key, cell, runs.take(right, 2), of_runs.take(right, 2), wins)
+        best[:, :, windows], chosen[:, :, windows] = key, cell
+    return best, chosen
+
+
+def _join(best: np.ndarray, chosen: np.ndarray, later: np.ndarray, of_later: np.ndarray, wins: _Wins) -> None:
+    """Replace keys and their cells where a key of later taps wins."""
+    better = wins(later, best)
+    np.maximum(best, later, out=best)
+    # In row-major order the cell of a later tap that wins has a greater number than the cells of all taps before it.
+    np.maximum(chosen, of_later * better, out=chosen)
 
 
 def _is_whole(axis: Axis) -> bool:

@@ -14,6 +14,7 @@ from maxpool_check.evidence.reference_comparison import EvaluatorComparison, Tun
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.small_geometries import BOUNDS, planes, tables
 from maxpool_check.reference import evaluator
+from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.policies import Nan, Policies
 from tests.conftest import shipped
 
@@ -29,7 +30,7 @@ def test_the_log_is_about_the_present_reference_and_everything_within_the_bounds
     assert (LOG.axes, LOG.tables, LOG.pairs) == (sum(map(len, AXES)), len(AXES), 384_400)
     assert LOG.counts["two_dimensions"].evaluations == 2 * LOG.pairs + LOG.pairs // 10
     assert LOG.counts["one_dimension"].evaluations == 6 * LOG.axes
-    assert LOG.counts["tunings"].evaluations == 18 * LOG.axes + 9 * (LOG.pairs // 10)
+    assert LOG.counts["tunings"].evaluations == 24 * LOG.axes + 12 * (LOG.pairs // 10)
     assert LOG.families.keys() == families((table, "") for table in tables(BOUNDS)).keys()
     assert (LOG.mismatches, LOG.total.mismatches) == ((), 0)
 
@@ -45,7 +46,19 @@ def test_a_family_of_the_log_comes_out_again():
 def test_every_tenth_pair_of_a_row_agrees_as_tuned_for_other_sizes():
     tuned = TunedComparison()
     tuned.row(ROW, AXES)
-    assert (tuned.counts.evaluations, tuned.mismatches) == (9 * (len(AXES) // 10), [])
+    assert (tuned.counts.evaluations, tuned.mismatches) == (12 * (len(AXES) // 10), [])
+
+
+@pytest.mark.parametrize("reduction", ["_tap_by_tap", "_doubled"])
+def test_each_way_to_reduce_an_axis_is_compared(monkeypatch, reduction):
+    def without_the_last_tap(keys, cells, axis, first, count, wins):
+        return right(keys, cells, axis, first, np.minimum(count, 2), wins)
+
+    right, tuned = getattr(evaluator, reduction), TunedComparison()
+    monkeypatch.setattr(evaluator, reduction, without_the_last_tap)
+    tuned.axis(Axis(5, 3, 1, 1, 0, 0, 3))
+    # By some planes at a time in each of five settings, and by some windows.
+    assert tuned.counts.mismatches >= 5 + 1
 
 
 def wrong_evaluator(before=lambda X, pooling: (X, pooling), after=lambda pooled: pooled):

@@ -154,8 +154,17 @@ def tensors(draw, pooling):
         return np.array(few, float if is_float(dtype) else dtype).astype(dtype)[which]
 
 
-PARTS = [(1, 0), (24, evaluator.FEW_TAPS), (100, 0), (1000, evaluator.FEW_TAPS)]
-"""Sizes of parts of one window or of several, of one plane or of several; and how few taps are compared at once."""
+PARTS = [
+    (1, 0, INF),
+    (1, 0, 0),
+    (24, evaluator.FEW_TAPS),
+    (100, 0, INF),
+    (100, 0, 0),
+    (1000, evaluator.FEW_TAPS),
+    (1000, 0, 0),
+]
+"""Sizes of parts of one window or of several, of one plane or of several; how few taps are compared at once; and whether
+windows are reduced tap by tap (infinity) or by doubling runs (0)."""
 
 
 @settings(max_examples=100, deadline=None)
@@ -185,6 +194,35 @@ def test_the_last_of_equal_maxima_is_the_first_from_the_other_end(pooling, parts
     plane, named = int(np.prod(X.shape[2:])), ~first.empty
     assert (last[named] // plane == first.Indices[named] // plane).all()
     assert (last[named] % plane == plane - 1 - first.Indices[named] % plane).all()
+
+
+@pytest.mark.parametrize("nan", [Nan.AS_NEG_INF, Nan.PROPAGATES_LAST])
+def test_windows_of_every_length_by_doubling_runs(nan):
+    size = 17
+    few = np.array([NAN, -INF, 0.0, -0.0, 1.0], np.float32)[np.random.default_rng(0).integers(0, 5, (3, size))]
+    # A single maximum at each place of a window, and ties from each place on.
+    X = np.concatenate([few, np.eye(size, dtype="f4"), np.tri(size, dtype="f4").T])[np.newaxis]
+    for k, (s, d) in itertools.product(range(1, size + 1), ((1, 1), (3, 1), (1, 2))):
+        axis = Axis(size, k, s, d, k // 2, k // 2, size // s)
+        assert_equivalent(X, Pooling((axis,), Policies(nan=nan)), evaluator.PART, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        # Windows side by side, a few windows far from each other, and windows that reach far into the padding.
+        Axis(9000, 1000, 1, 1, 0, 0, 8001),
+        Axis(9000, 1000, 4000, 1, 0, 0, 3),
+        Axis(9000, 1000, 1, 2, 999, 999, 9000),
+    ],
+    ids=str,
+)
+def test_long_windows_are_never_reduced_tap_by_tap(monkeypatch, axis):
+    monkeypatch.setattr(evaluator, "_tap_by_tap", None)
+    X = np.arange(axis.size, dtype=np.int16).reshape(1, 1, -1)
+    first, count = axis.taps()
+    pooled = evaluator.evaluate(X, Pooling((axis,), Policies()), few_taps=0)
+    assert (pooled.Indices[0, 0] == first + (count - 1) * axis.dilation).all()
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
@@ -232,6 +270,8 @@ def test_an_answer_too_large_for_any_memory_is_an_error_at_once():
         Axis(2**20, 3, 1, 1, 1, 1, 2**20),
         # Few cells in many windows of many taps.
         Axis(2, 1000, 1, 1, 5000, 5000, 9003),
+        # Windows that are reduced by doubling runs.
+        Axis(2**20, 1000, 1, 1, 0, 0, 2**20 - 999),
     ],
     ids=str,
 )
