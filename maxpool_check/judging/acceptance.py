@@ -198,7 +198,7 @@ def _numbers(oracle: Oracle, most_values: int) -> dict[int, list[int]]:
     X, shape = oracle.core, oracle.pooled.Y.shape
     several = oracle.holds_nan & ~oracle.pooled.empty
     if oracle.pooling.policies.tie is Tie.ANY:
-        several = (oracle.holds_nan | (oracle.last != oracle.choices[0])) & ~oracle.pooled.empty
+        several |= oracle.ties
     result, total = {}, 0
     for at in map(tuple, np.argwhere(several) if X.size else ()):
         flat = np.ravel_multi_index(tuple(np.array(window_cells(at, oracle.pooling.geometry)).T), X.shape)

@@ -38,9 +38,6 @@ _MOST_TAPS = 4096
 _FARTHEST = 2**31
 """Cells of the padding farther from X than this are not numbered: their numbers may need more than 64 bits."""
 
-_MOST_SORTED = 4096
-"""Sorting so many cells, to see whether two are equal, is faster than looking for equal maxima."""
-
 
 def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
     """The wrong cells of Y (boolean, N x C x D1 x ... x Dn), each under the first kind that fits."""
@@ -202,7 +199,7 @@ def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dic
     ``outputs`` are Y and maybe Indices, N x C x D1 x ... x Dn, of the right shapes. Points that the case does not touch,
     and those its policies decide, are left out.
     """
-    if oracle.pooling.activation is not None:
+    if oracle.pooling.activation is not None or oracle.is_closed:
         return {}
     names_by_point = {
         "nan": _nan(oracle, outputs["Y"]),
@@ -232,12 +229,8 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
-    if oracle.core.size <= _MOST_SORTED:
-        ordered = np.sort(oracle.core, None)
-        if (ordered[1:] != ordered[:-1]).all():
-            return ()
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
-    tied = judged & (oracle.choices[0] != oracle.last)
+    tied = judged & oracle.ties
     if not (numbers == oracle.pooled.Indices)[judged].all():
         # An index that refers to no maximum shows nothing about equal maxima.
         tied &= oracle.match_indices(numbers, Y).right

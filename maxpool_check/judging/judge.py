@@ -54,7 +54,7 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
         if base not in of_maxpool or varied not in of_maxpool:
             continue
         (fitting, expected), (other, actual) = of_maxpool[base], of_maxpool[varied]
-        if fitting is other:
+        if fitting is other and expected is not actual:
             pair = by_document[base], by_document[varied]
             judgements[varied] = _judged(judge_variation, fitting, varied, *pair, expected, actual)
     if oracle.graph.context.is_alone:
@@ -112,6 +112,9 @@ def _judge_returned(
             oracle, f"returned {result or 'no output'}", outputs["Y"].shape if "Y" in outputs else None
         )
     names = variant.outputs
+    if oracle.is_closed and oracle.gives(outputs, names):
+        of_maxpool[variant] = oracle, oracle.outputs
+        return Judgement(Verdict.CONFORMS)
     graphs = [each for each in oracle.graphs if not any(each.wrong_outputs(outputs, names))]
     if graphs and oracle.is_wrong_behind(outputs):
         # Its own cells show more than what the nodes behind it make of them.

@@ -18,6 +18,9 @@ from maxpool_check.reference.pooling import Pooled, Pooling
 ALL_INTERPRETATIONS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
 """The interpretations of NaN that conform where a document leaves it open."""
 
+_MOST_SORTED = 4096
+"""Sorting so many cells, to see whether two are equal, is faster than looking for equal maxima."""
+
 
 @dataclass(frozen=True, eq=False)
 class IndexMatch:
@@ -137,6 +140,26 @@ class Oracle:
         return chosen(self.core, self.pooling, last=True)
 
     @cached_property
+    def ties(self) -> np.ndarray:
+        """For each output cell, whether another cell of its window equals the one that is chosen."""
+        return (self.choices[0] != self.last) & ~self.pooled.empty
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the document leaves nothing open for X: no NaN, no window without a cell, and no choice of equal maxima."""
+        X, policies = self.core, self.pooling.policies
+        if self.pooling.alternatives or self.has_empty or np.isnan(X).any():
+            return False
+        if policies.tie is Tie.FIRST and policies.zero_sign is ZeroSign.CHOSEN:
+            return True
+        if X.size <= _MOST_SORTED:
+            ordered = np.sort(X, None)
+            if (ordered[1:] != ordered[:-1]).all():
+                return True
+        # Zeros of both signs are equal maxima, too.
+        return not self.ties.any()
+
+    @cached_property
     def column_first(self) -> np.ndarray:
         """As ``last``, but of several equal maxima the first in column-major order."""
         # With the axes in reverse order, row-major order is column-major.
@@ -228,7 +251,7 @@ class Oracle:
         assert theirs.Indices is not None
         named = ~mine.empty
         numbers_alike = replace(self.pooling.numbering, dtype="") == replace(other.pooling.numbering, dtype="")
-        has_ties = policies.tie is not others.tie and (named & (self.last != self.choices[0])).any()
+        has_ties = policies.tie is not others.tie and self.ties.any()
         return numbers_alike and not has_ties and bool((mine.Indices == theirs.Indices)[named].all())
 
     def match_indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> IndexMatch:

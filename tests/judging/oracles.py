@@ -25,10 +25,10 @@ def oracle_for(X, policies=STRICT, spec="onnx-22", **attributes):
     return Oracle(X, resolved)
 
 
-def graph_oracle(X, spec="onnx-22", context=MAX_POOL_ALONE, **attributes):
-    """The oracle of a graph with the policies of its document, or the refusal of its attributes."""
+def graph_oracle(X, spec="onnx-22", context=MAX_POOL_ALONE, policies=None, **attributes):
+    """The oracle of a graph, or the refusal of its attributes; without ``policies``, with those of its document."""
     document = specification(spec)
-    graph = MaxPoolGraph(X, context, document, attributes, document.policies)
+    graph = MaxPoolGraph(X, context, document, attributes, policies or document.policies)
     return graph.resolved if isinstance(graph.resolved, Refused) else GraphOracle.of(graph)
 
 

@@ -1,13 +1,16 @@
 """Which interpretations of open points agree with some outputs, and outputs in other layouts and numberings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.judge import judge
-from maxpool_check.results.outcomes import RefusedByTarget
+from maxpool_check.reference.policies import Tie, ZeroSign
+from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
-from tests.judging.oracles import BOTH, INF, NAN, OPEN, graph_oracle, oracle_for
+from tests.judging.oracles import BOTH, INF, NAN, OPEN, STRICT, graph_oracle, oracle_for
 
 FAMILY = np.array([[[NAN, 3, 2, 0.5], [3, NAN, 2, 0.5], [3, 2, NAN, 0.5], [3, 2, 0.5, NAN]]], np.float32)
 TWO_NANS = np.full((1, 1, 2), NAN, np.float32)
@@ -143,6 +146,24 @@ def test_a_wrong_cell_is_shown_in_the_layout_of_the_document(oracle, outputs, ou
     compared = compare(oracle, outputs, tuple(outputs))
     (cell,) = [cell for cell in wrong_cells(compared.oracle, compared.wrong, outputs) if cell.output == output]
     assert (cell.at, {name: getattr(cell, name) for name in expected}) == (at, expected)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "expected"),
+    [
+        (NHWC, {"nhwc_index_base": ("NCHW-flat",)}),
+        (graph_oracle(FAMILY, kernel_shape=[4]), {"nan": ("ignored", "as-neg-inf")}),
+        (graph_oracle(TIES, policies=replace(STRICT, tie=Tie.ANY), kernel_shape=[3, 3]), {"tie": ("first",)}),
+        (
+            graph_oracle(ZEROS, policies=replace(STRICT, zero_sign=ZeroSign.EITHER), kernel_shape=[3]),
+            {"zero_sign": ("first", "last", "negative")},
+        ),
+        (graph_oracle(TIES, policies=STRICT, kernel_shape=[3, 3]), {}),
+    ],
+)
+def test_the_outputs_of_the_reference_show_what_is_open(oracle, expected):
+    judgement = judge(oracle, {WITH_INDICES: Returned(oracle.outputs)})[WITH_INDICES]
+    assert (judgement.verdict.value, judgement.interpretations) == ("conforms", expected)
 
 
 def test_a_document_with_a_domain_is_executed_there_too():
