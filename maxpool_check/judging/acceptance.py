@@ -67,18 +67,15 @@ class NotListed(ValueError):
     """The right outputs of a case are no list of values for each cell; the message says why."""
 
 
-def accepted_results(
-    oracle: GraphOracle, most_values: int = MOST_VALUES, *, independent: bool = False
-) -> list[AcceptedResult]:
+def accepted_results(oracle: GraphOracle, most_values: int = MOST_VALUES) -> list[AcceptedResult]:
     """The results that the judge accepts, one for each interpretation of the windows; outputs must be of one of them.
 
-    Raises :class:`NotListed` where the cells of an output depend on each other, or have more right values than
-    ``most_values`` together. ``independent``: cells that depend on each other are listed as if they did not.
+    Raises :class:`NotListed` where the cells of Indices have more right values than ``most_values`` together.
     """
     results = []
     for each in oracle.graphs:
         if each.moves:
-            results.append(_moved(each, most_values, independent=independent))
+            results.append(_moved(each, accepted_result(each, most_values)))
         else:
             results += [accepted_result(alternative, most_values) for alternative in each.alternatives]
     return [
@@ -97,17 +94,13 @@ def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, Accep
     return [{**sides, BEHIND: result.outputs["Y"]} for result in behind]
 
 
-def _moved(oracle: GraphOracle, most_values: int, *, independent: bool) -> AcceptedResult:
+def _moved(oracle: GraphOracle, result: AcceptedResult) -> AcceptedResult:
     """The result of a graph whose nodes behind MaxPool move the cells of its Y."""
-    if oracle.nan_is_open and not independent:
-        raise NotListed(
-            "the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN"
-        )
-    result = accepted_result(oracle, most_values)
-    others = result.outputs["Y"].others
-    sources = oracle.sources.reshape(-1).tolist()
-    moved = {at: others[source] for at, source in enumerate(sources) if source in others}
-    return replace(result, outputs={**result.outputs, "Y": AcceptedOutput(oracle.output, moved)})
+    others, sources = result.outputs["Y"].others, list(enumerate(oracle.sources.reshape(-1).tolist()))
+    Y = AcceptedOutput(oracle.output, {at: others[source] for at, source in sources if source in others})
+    pairs = {source: each for (source, _), each in result.together.items()}
+    together = {(at, source): pairs[source] for at, source in sources if source in pairs}
+    return replace(result, outputs={**result.outputs, "Y": Y}, together=together)
 
 
 def _key(value: np.generic) -> object:

@@ -211,6 +211,8 @@ def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dic
 
 
 def _agreeing(point: str, interpretations: Sequence[np.ndarray], Y: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
+    if not where.any():
+        return ()
     by_name = dict(zip(OBSERVABLE[point], interpretations, strict=True))
     return tuple(name for name, values in by_name.items() if same(values[where], Y[where]).all()) or (MIXED,)
 
@@ -223,7 +225,7 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     for dimension, axis in enumerate(oracle.pooling.geometry, 2):
         first_cells = first_cells.take(axis.taps()[0], dimension)
     interpretations = (ignored, as_neg_inf, propagates, np.where(np.isnan(first_cells), first_cells, ignored))
-    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty)
+    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty & ~oracle.hidden)
 
 
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
@@ -249,9 +251,7 @@ def _zero_sign(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     if signs.all() or not signs.any():
         return ()
     negative, positive = oracle.holds_zeros
-    both = negative & positive & (oracle.pooled.maxima == 0) & ~oracle.holds_nan
-    if not both.any():
-        return ()
+    both = negative & positive & (oracle.pooled.maxima == 0) & ~oracle.holds_nan & ~oracle.hidden
     zero = np.zeros_like(Y)
     last = oracle.core.reshape(-1)[oracle.last]
     return _agreeing("zero_sign", (oracle.pooled.Y, last, zero, -zero), Y, both)
@@ -266,7 +266,7 @@ def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     # A runtime that makes every NaN the usual one shows it only if X has another.
     if (own == bits(np.array([np.nan], Y.dtype))).all():
         return ()
-    nan &= oracle.acceptable(Y) & ~oracle.pooled.empty
+    nan &= oracle.acceptable(Y) & ~oracle.pooled.empty & ~oracle.hidden
     X_bits, Y_bits = bits(oracle.core), bits(Y)
     kept = np.zeros(Y.shape, bool)
     for pattern in np.unique(Y_bits[nan]):

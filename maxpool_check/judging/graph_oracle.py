@@ -126,57 +126,47 @@ class GraphOracle(Oracle):
         is_output = BEHIND in outputs and BEHIND in self.graph.context.side_outputs
         return is_output and bool(compare(self.plain, {"Y": outputs[BEHIND]}, ("Y",)).wrong)
 
-    def of_maxpool(self, outputs: Mapping[str, np.ndarray], other: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """The outputs as those of MaxPool and the functions behind it: moved cells are moved back.
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """The cells of the Y of MaxPool that no cell of :attr:`output` comes from."""
+        hidden = np.ones(self.pooled.Y.size, bool)
+        hidden[self.sources[self.sources >= 0]] = False
+        return hidden.reshape(self.pooled.Y.shape)
 
-        Cells that the graph does not output have the values of an interpretation in which the others are right, if there is
-        one, otherwise those of the reference. ``other`` is the Y of MaxPool in another variant, whose values come first.
-        Y must have the right shape if it is moved.
+    def of_maxpool(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs as those of MaxPool and the functions behind it: each cell of Y in the place that it comes from.
+
+        If several cells come from one, a wrong one of them counts. Hidden cells have the values of the reference. Y must have
+        the right shape if it is moved.
         """
         if "Y" not in outputs or not self.moves:
             return dict(outputs)
-        Y, cells = outputs["Y"].reshape(-1), self.sources.reshape(-1)
-        Y, cells = Y[cells >= 0], cells[cells >= 0]
+        Y, sources = outputs["Y"].reshape(-1), self.sources.reshape(-1)
+        result, left = self.pooled.Y.reshape(-1).copy(), np.flatnonzero(sources >= 0)
+        moved = {**outputs, "Y": result.reshape(self.shape)}
         names = tuple(name for name in ("Y", "Indices") if name in outputs)
-        orders, interpretations = _orders(cells, Y), self._interpretations(cells, other)
-        wrong: dict[str, np.ndarray] = {}
-        for interpretation in interpretations:
-            for order in orders:
-                result = interpretation.reshape(-1).copy()
-                result[cells[order]] = Y[order]
-                moved = {**outputs, "Y": result.reshape(self.shape)}
-                if len(orders) == len(interpretations) == 1:
-                    return moved
-                if compare(self, moved, names).wrong:
-                    wrong = wrong or moved
-                    break
-            else:
-                return moved
-        return wrong
+        while left.size:
+            result[sources[left]] = Y[left]
+            left = left[~same(Y[left], result[sources[left]])]
+            if left.size:
+                # Where the copies are different, the next one replaces what is right so far.
+                is_wrong = np.zeros(self.shape, bool)
+                for each in compare(self, moved, names).wrong:
+                    is_wrong |= False if each.cells is None else each.cells
+                left = left[~is_wrong.reshape(-1)[sources[left]]]
+        return moved
 
-    def _interpretations(self, cells: np.ndarray, other: np.ndarray | None) -> list[np.ndarray]:
-        """The ``other`` Y of MaxPool, the reference's, and that of each interpretation that the document allows.
+    def pair_of_maxpool(
+        self, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
+    ) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+        """As :meth:`of_maxpool`, for two outputs that are compared: if several cells come from one, one that differs counts."""
+        if not self.moves:
+            return base, varied
+        cells = np.argsort(~same(base["Y"], varied["Y"]), axis=None, kind="stable")
+        cells = cells[self.sources.reshape(-1)[cells] >= 0]
+        return self._placed(base, cells), self._placed(varied, cells)
 
-        It is the reference's alone if the graph outputs all cells, of which ``cells`` are the numbers.
-        """
-        if len(np.unique(cells)) == self.pooled.Y.size:
-            return [self.pooled.Y]
-        others = [pooled.Y for oracle in self.alternatives for pooled in oracle.interpretations]
-        first = [self.pooled.Y] if other is None else [other, self.pooled.Y]
-        return [*first, *(Y for Y in others if Y.shape == self.pooled.Y.shape)]
-
-
-def _orders(cells: np.ndarray, Y: np.ndarray) -> list[np.ndarray]:
-    """Orders in which to write copies of the same cells, so that each copy is the last one once.
-
-    Where all copies of a cell are equal, one order is enough: a right one must not hide a wrong one beside it.
-    """
-    order = np.argsort(cells, kind="stable")
-    _, starts, counts = np.unique(cells[order], return_index=True, return_counts=True)
-    of_first = np.empty(len(cells), np.int64)
-    of_first[order] = order[np.repeat(starts, counts)]
-    if same(Y, Y[of_first]).all():
-        return [order]
-    rank = np.empty(len(cells), np.int64)
-    rank[order] = np.arange(len(cells)) - np.repeat(starts, counts)
-    return [np.argsort(rank == last, kind="stable") for last in range(counts.max())]
+    def _placed(self, outputs: Mapping[str, np.ndarray], cells: np.ndarray) -> dict[str, np.ndarray]:
+        result = self.pooled.Y.reshape(-1).copy()
+        result[self.sources.reshape(-1)[cells]] = outputs["Y"].reshape(-1)[cells]
+        return {**outputs, "Y": result.reshape(self.shape)}

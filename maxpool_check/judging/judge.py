@@ -32,8 +32,8 @@ _AT_EVERY_LEVEL = {DivergenceKind.NODE_DROPPED, DivergenceKind.CAST_MOVED, Diver
 
 _RIGHT = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
 
-_OfMaxPool = dict[Variant, tuple[GraphOracle, Mapping[str, np.ndarray]]]
-"""By variant, the interpretation of the graph in which its outputs are right, or nearest, and the outputs of its MaxPool."""
+_Fitted = dict[Variant, tuple[GraphOracle, Mapping[str, np.ndarray]]]
+"""By variant, the interpretation of the graph in which its outputs are right, or nearest, and the outputs."""
 
 
 def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
@@ -43,17 +43,17 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
     and what is wrong with optimization alone with mistakes in rewriting the graph. An exception of the judge is an ``error`` of
     that execution alone.
     """
-    of_maxpool: _OfMaxPool = {}
+    fitted: _Fitted = {}
     by_document = {
-        variant: _judged(_judge_outcome, oracle, variant, outcome, of_maxpool) for variant, outcome in outcomes.items()
+        variant: _judged(_judge_outcome, oracle, variant, outcome, fitted) for variant, outcome in outcomes.items()
     }
     if isinstance(oracle, Refused):
         return by_document
     judgements = dict(by_document)
     for base, varied in [*PAIRS, *((variant.base, variant) for variant in outcomes if variant.variation is not None)]:
-        if base not in of_maxpool or varied not in of_maxpool:
+        if base not in fitted or varied not in fitted:
             continue
-        (fitting, expected), (other, actual) = of_maxpool[base], of_maxpool[varied]
+        (fitting, expected), (other, actual) = fitted[base], fitted[varied]
         if fitting is other and expected is not actual:
             pair = by_document[base], by_document[varied]
             judgements[varied] = _judged(judge_variation, fitting, varied, *pair, expected, actual)
@@ -65,9 +65,7 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
     }
 
 
-def _judge_outcome(
-    oracle: GraphOracle | Refused, variant: Variant, outcome: Outcome, of_maxpool: _OfMaxPool
-) -> Judgement:
+def _judge_outcome(oracle: GraphOracle | Refused, variant: Variant, outcome: Outcome, fitted: _Fitted) -> Judgement:
     match outcome:
         case results.Crashed(how, stderr):
             return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
@@ -86,7 +84,7 @@ def _judge_outcome(
         case results.Accepted():
             return judge_accepted(oracle)
         case Returned(outputs):
-            return _judge_returned(oracle, variant, outputs, of_maxpool)
+            return _judge_returned(oracle, variant, outputs, fitted)
 
 
 def _judge_refusal(oracle: GraphOracle | Refused, variant: Variant, status: str, message: str) -> Judgement:
@@ -103,9 +101,9 @@ def _judge_refusal(oracle: GraphOracle | Refused, variant: Variant, status: str,
 
 
 def _judge_returned(
-    oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray], of_maxpool: _OfMaxPool
+    oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray], fitted: _Fitted
 ) -> Judgement:
-    """The judgement on the outputs of a graph; adds those of its MaxPool to ``of_maxpool``."""
+    """The judgement on the outputs of a graph; adds what they are compared by to ``fitted``."""
     if isinstance(oracle, Refused):
         result = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
         return judge_excluded(
@@ -113,7 +111,7 @@ def _judge_returned(
         )
     names = variant.outputs
     if oracle.is_closed and oracle.gives(outputs, names):
-        of_maxpool[variant] = oracle, oracle.outputs
+        fitted[variant] = oracle, oracle.expected
         return Judgement(Verdict.CONFORMS)
     graphs = [each for each in oracle.graphs if not any(each.wrong_outputs(outputs, names))]
     if graphs and oracle.is_wrong_behind(outputs):
@@ -127,10 +125,8 @@ def _judge_returned(
     fitting = graphs[0]
     if len(graphs) > 1:
         fitting = min(graphs, key=lambda each: compare(each, each.of_maxpool(outputs), names).distance)
-    first = (pooled["Y"] for other, pooled in of_maxpool.values() if fitting is other is oracle and "Y" in pooled)
-    pooled = fitting.of_maxpool(outputs, next(first, None))
-    of_maxpool[variant] = fitting, pooled
-    return judge_outputs(fitting, names, pooled)
+    fitted[variant] = fitting, outputs
+    return judge_outputs(fitting, names, fitting.of_maxpool(outputs))
 
 
 def _judge_outside(oracle: GraphOracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:

@@ -88,6 +88,11 @@ class Oracle:
         """Whether there are windows for which the document gives no Y."""
         return bool(self.pooled.undefined.any())
 
+    @property
+    def hidden(self) -> np.ndarray:
+        """The output cells whose Y is not given, so that it agrees with every interpretation (boolean, of its shape): none."""
+        return np.zeros(self.pooled.Y.shape, bool)
+
     @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
@@ -207,7 +212,7 @@ class Oracle:
 
     def agrees(self, Y: np.ndarray, interpretation: Pooled) -> np.ndarray:
         """Where a Y agrees with one interpretation of NaN."""
-        agrees = self.same_values(Y, interpretation.Y)
+        agrees = self.same_values(Y, interpretation.Y) | self.hidden
         policies, activation = self.pooling.policies, self.pooling.activation
         zeros = (Y == 0) & (interpretation.Y == 0)
         if activation is not None and not (isinstance(activation, Composition) and activation.signs_zeros):

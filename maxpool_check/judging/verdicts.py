@@ -98,14 +98,15 @@ def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, 
 
 
 def judge_variation(
-    oracle: Oracle,
+    oracle: GraphOracle,
     variant: Variant,
     base_judgement: Judgement,
     judgement: Judgement,
     base: Mapping[str, np.ndarray],
     varied: Mapping[str, np.ndarray],
 ) -> Judgement:
-    """The judgement on a variant, compared with the variant that it must agree with."""
+    """The judgement on a variant, by its outputs and those of the variant that it must agree with."""
+    base, varied = oracle.pair_of_maxpool(base, varied)
     compare_outputs = _variation_differences if variant.variation else _defensible_differences
     differences = compare_outputs(oracle, variant, base, varied)
     if not differences or Verdict.ERROR in (base_judgement.verdict, judgement.verdict):

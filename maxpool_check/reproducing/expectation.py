@@ -56,8 +56,7 @@ def expected_outputs(reproduced: Reproduced) -> list[Expected]:
         return []
     names = (*reproduced.variant.outputs, *reproduced.case_run.case.context.side_outputs)
     try:
-        # A value may be right in each of two cells and not in both: a script need not know that.
-        results = accepted_results(reproduced.oracle, independent=True)
+        results = accepted_results(reproduced.oracle)
         listed: list[Expected] = [
             {name: _expected(reproduced, name, result.outputs[name]) for name in names} for result in results
         ]

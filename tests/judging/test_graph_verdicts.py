@@ -9,7 +9,7 @@ from maxpool_check.judging.judge import judge
 from maxpool_check.results.details import WrongShape
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Y_ONLY, Variant
+from maxpool_check.results.variants import OPTIMIZATION_OFF, WITH_INDICES, Y_ALONE, Y_ONLY, Variant
 from tests.judging.oracles import INF, NAN, graph_oracle
 
 OFF = Variant(Y_ALONE, OPTIMIZATION_OFF)
@@ -128,6 +128,39 @@ def test_a_wrong_cell_does_not_hide_beside_another_copy_that_is_allowed(copies):
     oracle = oracle_of((), (edge,), x=np.array([[[0.0, -0.0]]], np.float32), kernel_shape=[2], strides=[1])
     for Y, expected in ((copies, ["y-not-in-input"]), ([0.0, -0.0], []), ([-0.0, 0.0], []), ([0.0, 0.0], [])):
         assert kinds(judged(oracle, np.array([[Y]], np.float32))[Y_ONLY]) == expected
+
+
+EDGES = Node("Pad", {"mode": "edge", "pads": [0, 0, 1, 0, 0, 1]})
+
+
+def test_each_cell_of_max_pool_with_a_wrong_copy_counts():
+    oracle = oracle_of((), (EDGES,), x=np.array([[[1, 2, 3, 4]]], np.float32), kernel_shape=[2], strides=[2])
+    judgement = judged(oracle, np.array([[[9, 2, 4, 9]]], np.float32))[Y_ONLY]
+    assert {kind.value: count for kind, count in judgement.counts.items()} == {"y-not-in-input": 2}
+
+
+@pytest.mark.parametrize("other", [[0.0, 0.0, 0.0, -0.0], [-0.0, 0.0, 0.0, 0.0]])
+def test_two_variants_differ_if_any_copy_of_a_cell_does(other):
+    oracle = oracle_of((), (EDGES,), x=np.array([[[0.0, -0.0, -0.0, 0.0]]], np.float32), kernel_shape=[2], strides=[2])
+    judgements = judged(oracle, np.array([[other]], np.float32), np.zeros((1, 1, 4), np.float32))
+    assert {judgement.verdict.value for judgement in judgements.values()} == {"conforms", "inconsistent"}
+
+
+FIRST_ROW = Node("Slice", {"starts": [0], "ends": [1], "axes": [2]})
+NAN_ROWS = oracle_of(
+    (), (FIRST_ROW,), x=np.array([[[[NAN, 1], [2, NAN], [NAN, 3]]]], np.float32), kernel_shape=[1, 2], strides=[1, 2]
+)
+
+
+@pytest.mark.parametrize(
+    ("indices", "verdict"), [((0, 3, 5), "conforms"), ((0, 2, 4), "conforms"), ((1, 3, 5), "diverges")]
+)
+def test_a_window_whose_y_is_no_output_follows_any_interpretation_of_nan(indices, verdict):
+    outputs = {"Y": image(NAN), "Indices": np.array(indices).reshape(1, 1, 3, 1)}
+    judgement = judge(NAN_ROWS, {WITH_INDICES: Returned(outputs)})[WITH_INDICES]
+    assert judgement.verdict.value == verdict
+    assert judgement.interpretations["nan"] == ("propagates", "first-sticks")
+    assert {each.output for each in judgement.differences} <= {"Y", "Indices"}
 
 
 @pytest.mark.parametrize(
