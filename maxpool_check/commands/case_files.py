@@ -2,7 +2,6 @@
 
 import contextlib
 import difflib
-import shlex
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,7 +17,6 @@ from maxpool_check.corpus.collection import FORMATS, Corpus, ids_in, ids_of, loc
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.files import not_found
@@ -41,40 +39,24 @@ class CaseFiles:
     """The case files that a user names, and which of their cases to use.
 
     ``selected`` are the expressions of ``-k``. ``specs`` are the names of documents and families of ``--spec``, of which ``all``
-    is one. ``locked``: another corpus than that of the lock that is set is refused.
+    is one.
     """
 
     paths: Sequence[Path]
     selected: Sequence[str] = ()
     specs: Sequence[str] = ()
-    locked: bool = False
-
-    @property
-    def lock(self) -> Path | None:
-        """The lock of the corpus, if one is set."""
-        lock: Path | None = options.setting("corpus_lock") if self.locked else None
-        return lock
 
     def read(
         self, only: Container[Path] | None = None, check: Callable[[Case], Iterable[Problem]] = lambda _: ()
     ) -> Corpus:
         """Read the files, or ``only`` these; ``check`` gets each case as soon as it is read, and says what is wrong with it.
 
-        Raises :class:`Mistakes`, also for another corpus than that of the lock.
+        Raises :class:`Mistakes`.
         """
-        expected = _lock(self.lock) if self.lock is not None else None
         with mistakes():
             corpus = collection.collect(self.paths, options.setting("max_cells"), only, check)
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
-        if expected is not None and (found := differences(expected, corpus)):
-            again = f"to lock this one: {shlex.join(['maxpool-check', 'cases', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
-            if not corpus.whole:
-                again = "name the whole corpus of the lock, and choose cases from it with -k"
-            problems = [
-                f"the corpus '{corpus.name}' is not the one of {self.lock}: {difference}" for difference in found
-            ]
-            raise Mistakes(problems, f"there are no results; {again}")
         return corpus
 
     def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
@@ -116,15 +98,6 @@ def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], Defect
         by_id |= {each.id: each for each in found}
         ids += chain.from_iterable(named.values())
     return [*by_id.values()], versions, ids
-
-
-def _lock(path: Path) -> CorpusLock:
-    try:
-        with options.raising(BadLock):
-            return read_lock(path)
-    except OSError as error:
-        reason = f"cannot read the lock {path}: {error.strerror}"
-        raise click.UsageError(f"{reason}; 'maxpool-check cases lock -o {path}' writes a lock") from error
 
 
 def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:

@@ -1,4 +1,4 @@
-"""``maxpool-check cases``: list, lint, copy and lock cases; import those of other suites, and export cases."""
+"""``maxpool-check cases``: list, lint and copy cases; import those of other suites, and export cases."""
 
 import contextlib
 import errno
@@ -34,7 +34,7 @@ _NOTHING = "nothing was imported"
 
 @click.group("cases")
 def command() -> None:
-    """List, lint, copy and lock cases; import those of other suites, and export cases for other programs.
+    """List, lint and copy cases; import those of other suites, and export cases for other programs.
 
     Wherever a PATH of case files is expected, 'corpus' is the corpus that comes with the tool, and 'corpus:onnx' or
     'corpus:contexts/pad' a part. A file or folder of your own that is called 'corpus' comes first; 'corpus:' is always the one
@@ -170,37 +170,6 @@ def copy(folder: Path) -> int:
         raise click.UsageError(f"'{folder}' is not empty; name a new folder")
     shutil.copytree(shipped_root(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     options.echo(f"{plural(sum(1 for file in folder.rglob('*') if file.is_file()), 'file')} copied to {folder}")
-    return 0
-
-
-@command.command("lock", short_help="Write the digest of each case of a corpus.")
-@click.option(
-    "-o", "--output", type=options.FILE, required=True, metavar="FILE", help="Write the lock here; - is stdout."
-)
-@options.paths
-def lock(paths: Sequence[Path], output: Path) -> int:
-    """Write a lock of the corpus of PATH...: the digest of each case, and of the files of defects.
-
-    PATH is by default the corpus that comes with the tool. With --corpus-lock FILE, run and gate refuse another corpus before
-    anything is run.
-
-    \b
-    Examples:
-      maxpool-check cases lock -o corpus-lock.json
-      maxpool-check cases lock cases -o corpus-lock.json
-    """
-    from maxpool_check.commands.case_files import CaseFiles
-    from maxpool_check.commands.output import Output
-    from maxpool_check.corpus.lock import lock_of
-    from maxpool_check.files import STDOUT, open_text
-
-    corpus = CaseFiles(paths).read()
-    Output(reports=[("lock", output)]).check_writable([*corpus.files, *corpus.known_files])
-    with open_text(output) as file:
-        file.write(lock_of(corpus, maxpool_check.__version__).json())
-    if output != STDOUT:
-        defects = plural(len(corpus.known_files), "file of defects", "files of defects")
-        options.echo(f"{plural(len(corpus.cases), 'case')} and {defects} of {corpus.name} locked in {output}")
     return 0
 
 

@@ -14,7 +14,6 @@ _WIDEST = 100
 _LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md[^)]*\)")
 _OTHER_WORDS = {
     "completion": "configuration",
-    "lock": "cases",
     "offline": "runtimes",
     "outputs": "kernel",
     "protocol": "kernel",

@@ -33,16 +33,10 @@ NO_DEFECTS = Path("none")
 """What ``--known`` names where no divergence is expected."""
 
 
-def read_known(
-    files: Sequence[Path], default: Sequence[Path], lock: Path | None = None
-) -> tuple[list[Defect], list[Path]]:
-    """The known defects and their files; ``lock`` is that of the corpus. Raises ``click.ClickException``."""
+def read_known(files: Sequence[Path], default: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
+    """The known defects and their files. Raises ``click.ClickException``."""
     if NO_DEFECTS in files and len(files) > 1:
         raise click.UsageError("--known none and --known FILE contradict each other")
-    if files and NO_DEFECTS not in files and lock is not None:
-        raise click.UsageError(
-            f"--known names files that the lock does not cover; put them into defects/ of the corpus, and make {lock} again"
-        )
     chosen = [each for each in with_observed(files) or default if each != NO_DEFECTS]
     with mistakes():
         return read_all_defects(chosen), chosen

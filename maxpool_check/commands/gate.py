@@ -76,7 +76,6 @@ _fail_on_option = click.option(
 @options.variants
 @options.jobs
 @options.setting_option("timeout")
-@options.setting_option("corpus_lock")
 @_fail_on_option
 @click.option(
     "--accept", multiple=True, type=options.FILE, metavar="FILE",
@@ -134,7 +133,7 @@ def command(
     for each in (*base, *head):
         if (*base, *head).count(each) > 1:
             raise click.UsageError(f"the base and the head are the same, {each}")
-    files = CaseFiles(paths, selected, spec, locked=True)
+    files = CaseFiles(paths, selected, spec)
     return _run(files, base, head, policy, shown, inputs=accept, verbose=verbose, variants=variants, jobs=jobs)
 
 

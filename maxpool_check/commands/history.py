@@ -57,7 +57,7 @@ def command(
     if {source(name) for name in ("paths", "target", "versions", "selected", "spec")} == {ParameterSource.DEFAULT}:
         raise click.UsageError("name the runtime with -t, the releases with --versions A..B, or the cases as PATH")
     bisect.check_unversioned(target)
-    files, output = CaseFiles(paths, selected, spec, locked=True), Output(reports, quiet=options.setting("quiet"))
+    files, output = CaseFiles(paths, selected, spec), Output(reports, quiet=options.setting("quiet"))
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)

@@ -41,7 +41,7 @@ GROUPS = {
         "defects": "List the known defects of runtimes, check which a target shows, accept those of a record.",
     },
     "Author": {
-        "cases": "List, lint, copy, lock, import and export cases.",
+        "cases": "List, lint, copy, import and export cases.",
         "targets": "List the known runtimes, make their environments, check targets.",
     },
     "Show": {

@@ -206,9 +206,6 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "type": _File(exists=True, file_okay=False, resolve_path=True), "metavar": "DIR",
         "help": "Make environments from the wheels of this folder, too; with --offline, from them alone.",
     },
-    "corpus_lock": {
-        "type": FILE, "metavar": "FILE", "help": "Refuse another corpus than the one of this lock; see 'cases lock'.",
-    },
     "max_cells": {"type": COUNT, "default": 2**25, "metavar": "N", "help": "The largest X or Y a case may have."},
     "dask": {
         "metavar": "SCHEDULER",

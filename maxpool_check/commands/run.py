@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @options.setting_option("timeout")
 @options.setting_option("memory")
 @options.setting_option("offline")
-@options.setting_option("corpus_lock")
 @options.known
 @options.record
 @options.transcript
@@ -70,7 +69,7 @@ def command(
     from maxpool_check.running.runner import ExecutionConfig, LocalRunner
     from maxpool_check.targets.transcript import transcribing
 
-    files = CaseFiles(paths, selected, spec, locked=True)
+    files = CaseFiles(paths, selected, spec)
     targets = files.claimed_by(targets)
     shown = Output(reports, output, quiet, transcript)
     if transcript is not None and (jobs > 1 or scheduler is not None):
@@ -78,7 +77,7 @@ def command(
     config = ExecutionConfig(targets, options.setting("timeout"), options.memory_in_bytes(), variants)
     runner = LocalRunner(config, starting=starting) if starting else None
     corpus = executing.read_valid(files)
-    defects, known_files = executing.read_known(known, corpus.known_files, files.lock)
+    defects, known_files = executing.read_known(known, corpus.known_files)
     shown.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
     executing.check_outputs(targets, corpus.cases, cases)

@@ -1,4 +1,4 @@
-"""The cases that a command takes: the corpus of the tool by its names, what -k and --spec select, locks, list, lint; graphs."""
+"""The cases that a command takes: the corpus of the tool by its names, what -k and --spec select, list, lint; graphs."""
 
 import json
 
@@ -101,71 +101,31 @@ def test_list_and_lint(cli, small):
     cli("cases", "lint", small).check(2, "'small:none' names no case", "1 problem")
 
 
-@pytest.fixture
-def locked(cli, small, tmp_path):
-    """The file of a lock of the small corpus, with a file of defects."""
-    (small / "known-divergences.yaml").write_text(known_defect("e", ["small:neg-inf"], ["shape"], "onnxruntime"))
-    cli("cases", "lock", small, "-o", tmp_path / "lock.json").check(0, "6 cases and 1 file of defects", err="")
-    return tmp_path / "lock.json"
-
-
-def test_the_locked_corpus_runs_and_its_record_names_it(cli, small, locked, tmp_path):
-    lock = json.loads(locked.read_text())
-    assert list(lock["cases"]) == sorted(lock["cases"])
-    assert list(lock["defects"]) == ["known-divergences.yaml"]
-    assert cli("cases", "lock", small, "-o", "-").out == locked.read_text()
-    record, page, table = (tmp_path / name for name in ("record.jsonl", "page.html", "table.md"))
-    run = ("run", small, "-t", RIGHT, "--corpus-lock", locked)
-    assert cli(*run).code == 0
-    cli(*run, "-k", "ordinary", "--report", f"html={page}", "--report", f"markdown={table}", "-o", record).check(0)
-    corpus = read(record).header.corpus
-    assert (corpus.name, corpus.version, corpus.cases, corpus.sha256) == (str(small), None, 6, lock["sha256"])
+def test_a_record_and_its_reports_name_the_corpus(cli, small, tmp_path):
+    records, page, table = [tmp_path / name for name in "ab"], tmp_path / "page.html", tmp_path / "table.md"
+    run = ("run", small, "-t", RIGHT, "-q")
+    cli(*run, "-k", "ordinary", "--report", f"html={page}", "--report", f"markdown={table}", "-o", records[0]).check(0)
+    corpus = read(records[0]).header.corpus
+    assert (corpus.name, corpus.version, corpus.cases) == (str(small), None, 6)
     assert corpus.sha256 in page.read_text()
     assert corpus.sha256 in table.read_text()
-    assert f"Corpus: {small}, 6 cases" in cli("report", record, "-v").out
-    cli(*run, "--known", tmp_path / "other.yaml").check(2, "the lock does not cover")
-
-
-@pytest.mark.parametrize("words", ["run", "gate --base onnxruntime==1.2.3 --head onnxruntime==1.2.4", "history"])
-def test_another_corpus_is_refused_before_anything_runs(cli, small, locked, tmp_path, words):
-    text = (small / "small.yaml").read_text()
-    (small / "small.yaml").write_text(text.replace("id: ordinary", "id: renamed").replace("fill: 5", "fill: 6"))
-    (small / "known-divergences.yaml").unlink()
-    settings = {"MAXPOOL_CHECK_CORPUS_LOCK": str(locked), "MAXPOOL_CHECK_OFFLINE": "1"}
-    cli(*words.split(), small, **settings, MAXPOOL_CHECK_CACHE=str(tmp_path / "cache")).check(
-        2, "1 case missing: small:ordinary", "1 case added: small:renamed", "1 case changed: small:empty",
-        "1 file of defects missing: known-divergences.yaml",
-        f"there are no results; to lock this one: maxpool-check cases lock {small} -o {locked}", out="",
-    )  # fmt: skip
-    few = cli(words.split()[0], "corpus:edge/ties", *words.split()[1:], **settings)
-    assert "6 cases missing: small:empty, small:neg-inf, small:one-column and 3 more" in few.err
+    assert f"Corpus: {small}, 6 cases" in cli("report", records[0], "-v").out
+    # The digest is the one of all its cases, whichever are selected, and another one if any of them has changed.
+    cli(*run, "-o", records[1]).check(0)
+    assert read(records[1]).header.corpus == corpus
+    (small / "small.yaml").write_text((small / "small.yaml").read_text().replace("fill: 5", "fill: 6"))
+    cli(*run, "-k", "ordinary", "-o", records[1]).check(0)
+    assert read(records[1]).header.corpus.sha256 != corpus.sha256
 
 
 def test_the_corpus_that_comes_with_the_tool_has_its_version(cli, tmp_path):
-    version, lock = maxpool_check.__version__, tmp_path / "lock.json"
-    lock.write_text(cli("cases", "lock", "corpus:edge/ties", "-o", "-").out)
-    assert json.loads(lock.read_text())["version"] == version
-    # Where it lies does not matter: the same cases are the same corpus.
+    version, digests = maxpool_check.__version__, set()
     for name in ("corpus:edge/ties", CASES / "edge/ties.yaml"):
-        done = cli("run", name, "-t", RIGHT, "--corpus-lock", lock, "-v").check(0)
+        done = cli("run", name, "-t", RIGHT, "-o", tmp_path / "record.jsonl", "-v").check(0)
         assert (f"Corpus: corpus:edge/ties {version}, " in done.out) == (name == "corpus:edge/ties")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "is_refused"),
-    [
-        ("    expect: {undefined: empty-window}\n", "", True),
-        ("fill: -.inf}\n", "fill: -.inf}\n    expect: {Y: [[[[-.inf]], [[-.inf]]]]}\n", True),
-        ("tags: [neg-inf]", "covers: [ONNX-MAX]", True),
-        ("title: Nothing special", "title: Something", False),
-    ],
-)
-def test_a_lock_covers_what_is_expected_and_claimed_of_a_case(cli, small, locked, old, new, is_refused):
-    text = (small / "small.yaml").read_text()
-    assert old in text
-    (small / "small.yaml").write_text(text.replace(old, new))
-    done = cli("run", small, "-t", RIGHT, "--corpus-lock", locked, "-k", "ordinary").check(2 if is_refused else 0)
-    assert ("1 case changed" in done.err) == is_refused
+        digests.add(read(tmp_path / "record.jsonl").header.corpus.sha256)
+    # Where it lies does not matter: the same cases are the same corpus.
+    assert len(digests) == 1
 
 
 GRAPHS = ROOT / "tests/data/graphs.yaml"

@@ -318,7 +318,7 @@ def test_every_option_that_a_file_of_others_may_set_only_reads(project):
         if isinstance(each.type, (click.Path, options.Report)) or each.name in ("dask", "offline")
     }
     kept = {name for name, kind in kinds.items() if not trust.acting_part(name, kind, "x")[0]}
-    assert kept == {"paths", "records", "known", "accept", "corpus_lock", "inputs", "histories", "corpus"}
+    assert kept == {"paths", "records", "known", "accept", "inputs", "histories", "corpus"}
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,6 @@ RECORD = "tests/data/golden/record.jsonl"
         ("report record", "File 'record' not found; 'maxpool-check run -o record' writes a record"),
         ("run mine", "Directory 'mine' not found; name case files, folders of them, or 'corpus'"),
         ("run cases/sonnx --known known.yaml", "File 'known.yaml' not found"),
-        ("run cases/sonnx --corpus-lock lock", "No such file or directory; 'maxpool-check cases lock -o "),
         ("run edge", "'edge' not found (did you mean 'corpus:edge'?); name case files"),
         ("cases list edge/ties:all-equal", "(did you mean 'corpus:edge/ties -k all-equal'?); name case files"),
         ("cases list corpus:edg", "the corpus has no 'edg' (did you mean 'corpus:edge'?)"),
