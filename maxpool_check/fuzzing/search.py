@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
@@ -27,6 +28,8 @@ from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.starting import StartingTarget
+from maxpool_check.targets.target import Target
 
 Signature = tuple[Variant, frozenset[DivergenceKind]]
 """A variant, and exactly the kinds that it shows."""
@@ -203,7 +206,10 @@ class Searcher:
     def _started(self) -> Iterator[LocalRunner]:
         """A runner with the targets started. Raises ``CannotStart``."""
         config = ExecutionConfig(self._plan.targets, self._plan.timeout)
-        with contextlib.closing(LocalRunner(config, inspects=False)) as runner:
+        # A file of outputs, which is no program, has none of drawn cases.
+        made = (partial(TargetSession, Target(name, config.seconds)) for name in config.targets)
+        starting = [StartingTarget(make, inspects=False) for make in made]
+        with contextlib.closing(LocalRunner(config, starting=starting)) as runner:
             self._runner = runner
             if self._ended.is_set():
                 runner.end()

@@ -16,8 +16,8 @@ import pytest
 
 from maxpool_check.corpus import stored_cases
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging import verdicts
 from maxpool_check.judging.defects import Conditions, Defect, Effect, Severity
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import Execution
@@ -276,14 +276,14 @@ def test_outputs_that_a_graph_lacks_are_missing(tmp_path):
 
 
 def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, monkeypatch, tmp_path):
-    compare = verdicts.compare
+    gives = GraphOracle.gives
 
     def stumbles(oracle, outputs, names):
         if oracle.X.shape == (1, 2, 3, 4) and "Indices" in names:
             raise IndexError("out of range")
-        return compare(oracle, outputs, names)
+        return gives(oracle, outputs, names)
 
-    monkeypatch.setattr(verdicts, "compare", stumbles)
+    monkeypatch.setattr(GraphOracle, "gives", stumbles)
     arguments = ("run", small, "-t", kernel("right"), "--known", "none", "-o", tmp_path / "record.jsonl")
     cli(*arguments, "-vv").check(3, "in stumbles", "conforms")
     (error,) = [each for each in read(tmp_path / "record.jsonl").executions if each.verdict == "error"]
