@@ -18,7 +18,7 @@ from maxpool_check import inert
 from maxpool_check.commands.configuration import BadConfiguration, load
 from maxpool_check.commands.options import SECONDS
 from maxpool_check.commands.run import command
-from maxpool_check.corpus.case import Case, contradictions
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import SUFFIXES, collect, defect_files, is_defect_file, shipped_root
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -124,7 +124,7 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each case on each target."""
         try:
-            corpus = collect([self.path], check=contradictions)
+            corpus = collect([self.path], check=True)
             known = read_all_defects(corpus.known_files)
         except CorpusError as error:
             raise self.CollectError("\n".join(map(inert.line, error.problems))) from error

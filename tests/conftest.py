@@ -135,7 +135,7 @@ _CASES_OF = case_file.cases_of
 
 @functools.cache
 def _shipped_cases(path, root, most_cells):
-    return [*_CASES_OF(document.read_to_first_case(path), path, root, most_cells)]
+    return [*_CASES_OF(document.read(path), path, root, most_cells)]
 
 
 @contextlib.contextmanager

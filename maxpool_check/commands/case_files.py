@@ -2,7 +2,7 @@
 
 import contextlib
 import difflib
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from maxpool_check.corpus.collection import FORMATS, Corpus, ids_in, ids_of, loc
 from maxpool_check.corpus.collection import NAME as CORPUS
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
@@ -46,15 +46,10 @@ class CaseFiles:
     selected: Sequence[str] = ()
     specs: Sequence[str] = ()
 
-    def read(
-        self, only: Container[Path] | None = None, check: Callable[[Case], Iterable[Problem]] = lambda _: ()
-    ) -> Corpus:
-        """Read the files, or ``only`` these; ``check`` gets each case as soon as it is read, and says what is wrong with it.
-
-        Raises :class:`Mistakes`.
-        """
+    def read(self, only: Container[Path] | None = None, *, check: bool = False) -> Corpus:
+        """Read the files, or ``only`` these. Raises :class:`Mistakes`; with ``check``, also for cases that contradict the reference."""
         with mistakes():
-            corpus = collection.collect(self.paths, options.setting("max_cells"), only, check)
+            corpus = collection.collect(self.paths, options.setting("max_cells"), only, check=check)
         for problem in corpus.left_out:
             options.echo(f"left out: {problem.path}: {problem.message}", err=True)
         return corpus

@@ -126,11 +126,11 @@ def lint(paths: Sequence[Path]) -> int:
     """
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Mistakes
-    from maxpool_check.corpus.case import contradictions, disagreements
+    from maxpool_check.corpus.case import disagreements
     from maxpool_check.corpus.defect_file import read_all_defects, unmatched, unmet_conditions
     from maxpool_check.corpus.problems import CorpusError
 
-    corpus, problems = CaseFiles(paths).read(check=contradictions), list[object]()
+    corpus, problems = CaseFiles(paths).read(check=True), list[object]()
     defects, ids = list["Defect"](), {case.id for case in corpus.cases}
     try:
         defects = read_all_defects(corpus.known_files)

@@ -15,7 +15,7 @@ from maxpool_check.commands import options
 from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
 from maxpool_check.commands.output import Output
-from maxpool_check.corpus.case import Case, contradictions
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root, with_observed
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -113,7 +113,7 @@ def read_valid(files: CaseFiles) -> Corpus:
     # What was imported stays: to look through it again and again takes longer than a worker has requests for.
     gc.freeze()
     try:
-        return files.read(check=contradictions)
+        return files.read(check=True)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt("before all cases were read; nothing was recorded") from error
 

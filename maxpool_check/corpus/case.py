@@ -115,7 +115,7 @@ class Case:
     @property
     def graph(self) -> MaxPoolGraph:
         """The graph of the case."""
-        return _computed(self).graph
+        return _graph(self)
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -152,14 +152,14 @@ class Case:
 
     def oracle(self) -> GraphOracle | Refused:
         """What judges the outputs: the oracle, or the refusal if the document excludes the graph."""
-        return _computed(self).oracle if isinstance(self.resolved, Pooling) else self.resolved
+        return _oracle(self) if isinstance(self.resolved, Pooling) else self.resolved
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
         if not isinstance(self.resolved, Pooling) or not self.context.has_nodes:
             return self.entering.dtype
         # Under every interpretation that the document leaves open.
-        return _computed(self).oracle.check_exact().dtype
+        return _oracle(self).check_exact().dtype
 
     @property
     def is_exact(self) -> bool:
@@ -187,22 +187,14 @@ class Case:
         return digest.hexdigest()
 
 
-class _Computed:
-    """What is computed of a case and kept beside it."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-        self.graph = MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
-
-    @cached_property
-    def oracle(self) -> GraphOracle:
-        resolved = self._case.resolved
-        return GraphOracle.of(self.graph, resolved if isinstance(resolved, Pooling) else None)
+@lru_cache(MOST_TOGETHER)
+def _graph(case: Case) -> MaxPoolGraph:
+    return MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
 
 
 @lru_cache(MOST_TOGETHER)
-def _computed(case: Case) -> _Computed:
-    return _Computed(case)
+def _oracle(case: Case) -> GraphOracle:
+    return GraphOracle.of(case.graph, case.resolved if isinstance(case.resolved, Pooling) else None)
 
 
 def disagreements(case: Case, *, of_document: bool = True) -> list[str]:

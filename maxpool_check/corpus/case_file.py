@@ -13,7 +13,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.clauses import BY_BINS, check_covers, names_in, with_clauses
-from maxpool_check.corpus.document import Document, Steps, read_to_first_case
+from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
@@ -38,7 +38,7 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Cas
 
     Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    return [*cases_of(read_to_first_case(path), path, root, most_cells)]
+    return [*cases_of(read(path), path, root, most_cells)]
 
 
 def cases_of(
@@ -51,9 +51,6 @@ def cases_of(
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     # The cases can still be read if the only mistakes are unknown keys.
     if any(key is None for _, key, _ in mistakes):
-        while document.parser.parses_case():
-            pass
-        mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
         raise CorpusError([document.problem(at, message, key=key) for at, key, message in mistakes])
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     try:
@@ -61,7 +58,7 @@ def cases_of(
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
     reader = _Reader(document, path, root, most_cells, specified, name or document.path)
-    for number in document.cases():
+    for number in range(len(document.data["cases"])):
         yield from reader.read_entry(number)
     if problems := [*problems, *reader.problems]:
         raise CorpusError(problems)

@@ -1,21 +1,22 @@
 """Finds and reads case files and tests of other suites; and the corpus that comes with the tool: ``corpus``, ``corpus:onnx`` ..."""
 
+import hashlib
 import json
 import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from maxpool_check.corpus import case_file, document
-from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.importers import onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.observed import observed_file
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.stored_cases import StoredCases, digest_of
+from maxpool_check.corpus.stored_cases import stored
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import is_utf_8, not_found, read_regular
 from maxpool_check.specifications.specification import nearest
@@ -127,15 +128,13 @@ class Corpus:
 
 
 def collect(
-    paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None,
-    check: Callable[[Case], Iterable[Problem]] = lambda _: (),
-) -> Corpus:  # fmt: skip
+    paths: Sequence[Path], most_cells: int = MOST_CELLS, only: Container[Path] | None = None, *, check: bool = False
+) -> Corpus:
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    ``only``: no other files than these. ``check`` gets each case as soon as it is read, in order, and says what is wrong
-    with it. In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the
-    corpus that comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the
-    files.
+    ``only``: no other files than these. ``check``: a case that contradicts the reference is a problem, too. In a folder without
+    case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that comes with the tool
+    have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path, str]] = {}
@@ -149,24 +148,27 @@ def collect(
         for file in _readable(path, root, problems):
             if file.resolve() not in files and (only is None or file in only):
                 files[file.resolve()] = (file, root, str(named(file) if is_shipped(name) else file))
-    cases, left_out, comparable = StoredCases(), list[Problem](), list[Case]()
+    left_out, comparable = list[Problem](), list[Case]()
     prefixes = Counter(case_file.prefix_of(file, root) for file, root, _ in files.values())
     has_suites = any(file.suffix in FORMATS for file, _, _ in files.values())
-    for file, root, origin in files.values():
-        # Inside a file, ids are unique.
-        may_repeat = has_suites or prefixes[case_file.prefix_of(file, root)] > 1
-        for case in _read(file, root, origin, most_cells, problems, left_out):
-            problems += check(case)
-            cases.append(case)
-            if may_repeat:
-                comparable.append(case)
+
+    def valid() -> Iterator[Case]:
+        for file, root, origin in files.values():
+            # Inside a file, ids are unique.
+            may_repeat = has_suites or prefixes[case_file.prefix_of(file, root)] > 1
+            for case in _read(file, root, origin, most_cells, problems, left_out):
+                problems.extend(contradictions(case) if check else ())
+                comparable.extend([case] if may_repeat else ())
+                yield case
+
+    cases = stored(valid())
     problems += duplicates(comparable)
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])
     # A file may be one of very many in its folder: this ends at the first one that was not read.
     whole = all(file.resolve() in files for root in roots.values() for file in _found(root))
     return Corpus(
-        cases.all, tuple(roots.values()), whole, tuple(left_out), tuple(files), " ".join(map(str, paths)),
+        cases, tuple(roots.values()), whole, tuple(left_out), tuple(files), " ".join(map(str, paths)),
         all(map(is_shipped, paths)),
     )  # fmt: skip
 
@@ -304,7 +306,7 @@ def _read(
         yield from suite.cases
         return
     try:
-        yield from case_file.cases_of(document.read_to_first_case(file), file, root, most_cells, name)
+        yield from case_file.cases_of(document.read(file), file, root, most_cells, name)
     except CorpusError as error:
         problems += error.problems
 
@@ -316,6 +318,14 @@ def _is_case_file(file: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(data, dict) and "cases" in data
+
+
+def digest_of(cases: Iterable[Case]) -> str:
+    """The SHA-256 of cases and their ids."""
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(f"{case.id} {case.sha256}\n".encode())
+    return digest.hexdigest()
 
 
 def duplicates(cases: Iterable[Case]) -> Iterator[Problem]:

@@ -9,8 +9,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,10 +34,6 @@ _WORDS = {
     ".nan": math.nan, ".NaN": math.nan, ".NAN": math.nan,
 }  # fmt: skip
 _NUMERIC = frozenset("+-.0123456789")
-_CASES = re.compile(r"^cases:[ \t]*(#.*)?$", re.MULTILINE)
-_OTHER_KEY = re.compile(r"^(?!-?\s|#).|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
-"""What another key of the file may begin with, behind the list of cases: no entry, comment or part of them at the margin, or an
-unusual end of a line."""
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -62,19 +57,11 @@ Steps = Sequence[str | int]
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data, and the places of its values; the ``parser`` parses the cases that are not among them yet."""
+    """A file's data, and the places of its values."""
 
     path: str
     data: Any
     mark: Mark
-    parser: "_Parser"
-
-    def cases(self) -> Iterator[int]:
-        """The numbers of the file's cases, each as soon as it is parsed. Raises :class:`CorpusError` behind the last one."""
-        number = 0
-        while number < len(self.data["cases"]) or self.parser.parses_case():
-            yield number
-            number += 1
 
     def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
         """A problem at the value of ``path``, or at a key in it; at the nearest place that exists."""
@@ -114,13 +101,6 @@ def read(path: Path) -> Document:
     return parse(text_of(path), str(path))
 
 
-def read_to_first_case(path: Path) -> Document:
-    """Read one file up to its first case, if its cases are the last thing in it, otherwise all of it. Raises :class:`CorpusError`."""
-    text = text_of(path)
-    cases = _CASES.search(text)
-    return parse(text, str(path), to_first_case=cases is not None and not _OTHER_KEY.search(text, cases.end()))
-
-
 def text_of(path: Path) -> str:
     """The text of one file. Raises :class:`CorpusError`."""
     name = str(path)
@@ -145,19 +125,36 @@ def _problem_behind(text: str, name: str, message: str) -> Problem:
     return Problem(name, text.count("\n") + 1, len(text) - text.rfind("\n"), message)
 
 
-def parse(text: str, name: str, *, to_first_case: bool = False) -> Document:
-    """Parse the text of one file, or up to its first case; ``name`` is its name in messages. Raises :class:`CorpusError`."""
+def parse(text: str, name: str) -> Document:
+    """Parse the text of one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         message = f"the character {unprintable[0]!r} is not allowed in YAML"
         raise CorpusError([_problem_behind(text[: unprintable.start()], name, message)])
-    parser = _Parser(text, name, to_first_case=to_first_case)
-    with parser.converting_errors():
+    parser = _Parser(text, name)
+    try:
         root = parser.root()
+    except yaml.MarkedYAMLError as error:
+        raise CorpusError([*parser.problems, _problem_of(error, text, name)]) from error
+    if parser.problems:
+        raise CorpusError(parser.problems)
     if root is None:
         raise CorpusError([Problem(name, 1, 1, "the file is empty")])
-    parser.parses_case()
-    return Document(name, root[0], Mark.of(root[1]), parser)
+    return Document(name, root[0], Mark.of(root[1]))
+
+
+def _problem_of(error: yaml.MarkedYAMLError, text: str, name: str) -> Problem:
+    """What is wrong with a text that cannot be parsed."""
+    place = error.problem_mark or error.context_mark
+    line, column = (place.line + 1, place.column + 1) if place else (1, 1)
+    message = " ".join(part for part in (error.context, error.problem) if part)
+    if not isinstance(error, _Stop):
+        if other := _other_format(text):
+            return Problem(name, 1, 1, other)
+        message = f"not YAML: {message}"
+        if "\t" in "".join(text.splitlines()[line - 1 : line]):
+            message += "; indent YAML with spaces, not tabs"
+    return Problem(name, line, column, message)
 
 
 def _other_format(text: str) -> str:
@@ -183,12 +180,8 @@ class _Stop(yaml.MarkedYAMLError):
 class _Parser:
     """Makes data of the events of PyYAML's parser, in C if available."""
 
-    def __init__(self, text: str, name: str, *, to_first_case: bool) -> None:
-        """``to_first_case``: to parse up to the list of the file's cases, which nothing follows."""
+    def __init__(self, text: str, name: str) -> None:
         self.name = name
-        self._text, self._stops = text, to_first_case
-        self._open: tuple[list[Any], list[Mark | int]] | None = None
-        """The list of cases, and their places, while some are left to be parsed."""
         self.problems: list[Problem] = []
         # Not by yaml.parse: a generator takes as long as what it gives.
         self._next_event = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_event
@@ -198,47 +191,14 @@ class _Parser:
         self._from_aliases = 0
 
     def root(self) -> tuple[Any, Mark | int] | None:
-        """The data of the file with its place; None if there are none."""
+        """The data of the file with its place; None if there are none. Raises ``yaml.MarkedYAMLError``."""
         root = None
         while not isinstance(event := self._next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     raise _Stop("a second document starts here; one file is one document", event)
                 root = self._value(self._next_event(), 0)
-                if self._open is not None:
-                    break
         return root
-
-    def parses_case(self) -> bool:
-        """Add the next case to the data, if one is left. Raises :class:`CorpusError`."""
-        with self.converting_errors():
-            if self._open is None:
-                return False
-            if self._adds_entry(*self._open, 2):
-                return True
-            while not isinstance(self._next_event(), yaml.StreamEndEvent):
-                pass
-            self._open = None
-        return False
-
-    @contextmanager
-    def converting_errors(self) -> Iterator[None]:
-        """Raise :class:`CorpusError` for the errors of YAML, and at the end of the file for its problems."""
-        try:
-            yield
-        except yaml.MarkedYAMLError as error:
-            place = error.problem_mark or error.context_mark
-            line, column = (place.line + 1, place.column + 1) if place else (1, 1)
-            message = " ".join(part for part in (error.context, error.problem) if part)
-            if not isinstance(error, _Stop):
-                if other := _other_format(self._text):
-                    raise CorpusError([Problem(self.name, 1, 1, other)]) from error
-                message = f"not YAML: {message}"
-                if "\t" in "".join(self._text.splitlines()[line - 1 : line]):
-                    message += "; indent YAML with spaces, not tabs"
-            raise CorpusError([*self.problems, Problem(self.name, line, column, message)]) from error
-        if self.problems and self._open is None:
-            raise CorpusError(self.problems)
 
     def _value(self, event: Any, depth: int) -> tuple[Any, Mark | int]:
         """The value that an event begins, inside so many others, and its place."""
@@ -260,8 +220,10 @@ class _Parser:
             data, place = event.value if event.style or event.tag else scalar_value(event.value), _place(event)
         elif isinstance(event, yaml.SequenceStartEvent):
             data, places = [], list[Mark | int]()
-            while self._adds_entry(data, places, depth + 1):
-                pass
+            while not isinstance(inner := self._next_event(), yaml.SequenceEndEvent):
+                value, of_value = self._value(inner, depth + 1)
+                data.append(value)
+                places.append(of_value)
             place = _mark(event, places)
         else:
             data, place = self._map(event, depth + 1)
@@ -269,28 +231,13 @@ class _Parser:
             self._anchors[event.anchor] = data, place, self._size - size
         return data, place
 
-    def _adds_entry(self, values: list[Any], places: list[Mark | int], depth: int) -> bool:
-        """Add the next entry of a list and its place, if one is left."""
-        if isinstance(event := self._next_event(), yaml.SequenceEndEvent):
-            return False
-        value, place = self._value(event, depth)
-        values.append(value)
-        places.append(place)
-        return True
-
     def _map(self, event: Any, depth: int) -> tuple[dict[str, Any], Mark]:
         data, pairs = dict[str, Any](), dict[Hashable, tuple[int, Mark | int]]()
         while not isinstance(inner := self._next_event(), yaml.MappingEndEvent):
-            (key, of_key), first = self._key(inner, depth), self._next_event()
-            is_list = key == "cases" and key not in data and isinstance(first, yaml.SequenceStartEvent)
-            # An alias of the whole file must still be one without an anchor before it.
-            if self._stops and depth == 1 and is_list and event.anchor is None:
-                self._open = [], []
-                data[key], pairs[key] = self._open[0], (of_key, _mark(first, self._open[1]))
-                break
+            key, of_key = self._key(inner, depth)
             if len(data) == MAX_KEYS:
                 raise _Stop(f"a map has more than {MAX_KEYS} keys", inner)
-            value, of_value = self._value(first, depth)
+            value, of_value = self._value(self._next_event(), depth)
             if key in data:
                 message = f"duplicate key '{key}', first on line {Mark.of(pairs[key][0]).line}"
                 self.problems.append(Problem(self.name, *divmod(of_key, _LONGEST), message))

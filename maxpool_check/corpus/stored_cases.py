@@ -1,100 +1,57 @@
 """The cases of a large corpus, in a temporary file, so that memory does not grow with their number."""
 
-import hashlib
 import pickle
 import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.files import named
 
-MOST_IN_MEMORY = 10_000
-"""So many cases, about 25 MB, are kept in memory."""
+MOST_IN_MEMORY = 5_000
+"""So many cases, about 12 MB, are kept in memory."""
 
 _TOGETHER = 100
 """So many of the others, which share much, are written and read together."""
 
 
+def stored(cases: Iterable[Case]) -> Collection[Case]:
+    """The cases in order: a tuple, or where there are many, a :class:`StoredCases`. Raises ``OSError``."""
+    left = iter(cases)
+    first = tuple(islice(left, MOST_IN_MEMORY))
+    another = next(left, None)
+    return first if another is None else StoredCases(first, chain([another], left))
+
+
 class StoredCases(Collection[Case]):
-    """Cases in order; if there are many, each iteration makes them again: other objects, with the same values.
+    """Cases in order; each iteration makes those behind the first ones again: other objects, with the same values."""
 
-    ``documents`` are the names of their documents.
-    """
-
-    def __init__(self) -> None:
-        self.documents: set[str] = set()
-        self._count = self._end = 0
-        self._digest = hashlib.sha256()
-        self._recent: list[Case] = []
-
-    def append(self, case: Case) -> None:
-        """Add a case behind the others. Raises ``OSError``."""
-        self._recent.append(case)
-        self._count += 1
-        self.documents.add(case.spec)
-        if self._count > MOST_IN_MEMORY and len(self._recent) >= _TOGETHER:
-            self._store()
-
-    def _store(self) -> None:
-        _update(self._digest, self._recent)
-        with named(Path(tempfile.gettempdir())):
-            for begin in range(0, len(self._recent), _TOGETHER):
+    def __init__(self, first: Collection[Case], others: Iterator[Case]) -> None:
+        self._first, self._count, self._ends = first, len(first), [0]
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        while together := [*islice(others, _TOGETHER)]:
+            with named(Path(tempfile.gettempdir())):
                 pickler = pickle.Pickler(self._file, pickle.HIGHEST_PROTOCOL)
                 # A tensor of a file stays there: the file is on this machine.
                 pickler.dispatch_table = {Recipe: Recipe.reduced_here}
-                pickler.dump(self._recent[begin : begin + _TOGETHER])
-            self._file.flush()
-            self._end, self._recent = self._file.tell(), []
-
-    @cached_property
-    def _file(self) -> IO[bytes]:
-        file = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, file.close)
-        return file
-
-    @property
-    def all(self) -> Collection[Case]:
-        """The cases: as a tuple if they are few."""
-        return self if self._end else tuple(self._recent)
-
-    @property
-    def sha256(self) -> str:
-        """The digest of all cases, as :func:`digest_of` gives it."""
-        digest = self._digest.copy()
-        _update(digest, self._recent)
-        return digest.hexdigest()
+                pickler.dump(together)
+                self._file.flush()
+            self._count += len(together)
+            self._ends.append(self._file.tell())
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Case]:
-        offset = 0
-        while offset < self._end:
+        yield from self._first
+        for begin in self._ends[:-1]:
             # Other iterations may have read meanwhile.
-            self._file.seek(offset)
-            cases: list[Case] = pickle.load(self._file)
-            offset = self._file.tell()
-            yield from cases
-        yield from self._recent
+            self._file.seek(begin)
+            yield from pickle.load(self._file)
 
     def __contains__(self, case: object) -> bool:
-        return any(case == stored for stored in self)
-
-
-def digest_of(cases: Iterable[Case]) -> str:
-    """The SHA-256 of cases and their ids."""
-    if isinstance(cases, StoredCases):
-        return cases.sha256
-    digest = hashlib.sha256()
-    _update(digest, cases)
-    return digest.hexdigest()
-
-
-def _update(digest: "hashlib._Hash", cases: Iterable[Case]) -> None:
-    for case in cases:
-        digest.update(f"{case.id} {case.sha256}\n".encode())
+        return any(case == each for each in self)

@@ -5,7 +5,6 @@ the mistake would change, or a wrong one that it does not explain. Runtimes have
 of a dtype say nothing about those of another.
 """
 
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -23,7 +22,7 @@ _ONE_SIDED = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.one
 _OF_UNKNOWN_PADS = frozenset({DivergenceKind.AUTO_PAD_IGNORED})
 """A target that ignores auto_pad may use pads beside it, which the geometry lacks."""
 
-_Shown = dict[tuple[bool, bool], frozenset[str] | None]
+_Shown = tuple[tuple[tuple[bool, bool], frozenset[str] | None], ...]
 """The candidates of a case's executions, by whether one is translated and has Indices: None if it conforms."""
 
 Contradictions = dict[str, dict[str, str]]
@@ -38,31 +37,27 @@ class Observations:
 
     def __init__(self) -> None:
         self.candidates: dict[str, set[str]] = defaultdict(set)
-        # There may be very many cases, which show few different things.
-        self._of_cases = array("I")
-        self._shown: list[_Shown] = [{}]
+        self._of_cases: list[_Shown] = []
+        # Very many cases show few different things: they share them.
+        self._different: dict[_Shown, _Shown] = {}
 
     def add(self, number: int, execution: Execution) -> None:
         """Remember an execution of the case of a number."""
         if not execution.digests:
             return
-        form, shown = (bool(execution.translation), "Indices" in execution.digests), self.of_case(number)
-        if execution.verdict is Verdict.CONFORMS and form not in shown:
-            self._remember(number, {**shown, form: None})
+        form, by_form = (bool(execution.translation), "Indices" in execution.digests), dict(self.of_case(number))
+        if execution.verdict is Verdict.CONFORMS:
+            by_form.setdefault(form, None)
         elif execution.verdict is Verdict.DIVERGES:
-            kinds = frozenset(cause.kind for cause in execution.causes)
-            self._remember(number, {**shown, form: kinds})
+            by_form[form] = kinds = frozenset(cause.kind for cause in execution.causes)
             self.candidates[_dtype(execution)] |= kinds
-
-    def _remember(self, number: int, shown: _Shown) -> None:
-        if shown not in self._shown:
-            self._shown.append(shown)
-        self._of_cases.extend([0] * (number + 1 - len(self._of_cases)))
-        self._of_cases[number] = self._shown.index(shown)
+        shown = tuple((form, by_form[form]) for form in sorted(by_form))
+        self._of_cases += [()] * (number + 1 - len(self._of_cases))
+        self._of_cases[number] = self._different.setdefault(shown, shown)
 
     def of_case(self, number: int) -> _Shown:
-        """What was remembered of a case, the candidates of an execution: by whether it is translated and whether it has Indices."""
-        return self._shown[self._of_cases[number]] if number < len(self._of_cases) else {}
+        """What was remembered of a case."""
+        return self._of_cases[number] if number < len(self._of_cases) else ()
 
 
 def contradictions(
@@ -85,12 +80,12 @@ def contradictions(
         if not any(kinds for by_dtype in left.values() for kinds in by_dtype.values()):
             break
         for target, observed in observations.items():
-            executions = observed.of_case(number) if any(left[target].values()) else {}
-            for is_translated, has_indices in sorted(executions):
+            executions = observed.of_case(number) if any(left[target].values()) else ()
+            for (is_translated, has_indices), explained in executions:
                 oracle = oracle_of()
                 if not isinstance(oracle, Oracle) or not _is_comparable(oracle, is_translated=is_translated):
                     continue
-                dtype, explained = oracle.X.dtype.name, executions[is_translated, has_indices]
+                dtype = oracle.X.dtype.name
                 candidates = left[target].get(dtype, set())
                 not_contradicted = _ONE_SIDED if explained is None else explained | _OF_UNKNOWN_PADS
                 for kind in sorted(candidates - not_contradicted):

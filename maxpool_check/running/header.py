@@ -20,8 +20,7 @@ import onnx
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.stored_cases import StoredCases, digest_of
+from maxpool_check.corpus.collection import Corpus, digest_of
 from maxpool_check.results.details import (
     CorpusDescription,
     DocumentEdition,
@@ -146,7 +145,7 @@ def header(
     settings: RunSettings | msgspec.UnsetType = msgspec.UNSET,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    used = cases.documents if isinstance(cases, StoredCases) else {case.spec for case in cases}
+    used = {case.spec for case in cases}
     return RunHeader(
         tool=maxpool_check.__version__,
         started=now(),
@@ -158,7 +157,7 @@ def header(
         targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
-        cases_sha256=digest_of(cases),
+        cases_sha256=corpus.sha256 if corpus is not None and cases is corpus.cases else digest_of(cases),
         known_sha256=digest_of_files(known_files),
         command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
         corpus=CorpusDescription(

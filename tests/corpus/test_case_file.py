@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import yaml
 
-from maxpool_check.corpus import document, stored_cases
+from maxpool_check.corpus import stored_cases
 from maxpool_check.corpus.case import contradictions, disagreements
-from maxpool_check.corpus.case_file import cases_of
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.problems import CorpusError
 
@@ -40,7 +39,7 @@ def cases(corpus):
 
 def problems(folder):
     with pytest.raises(CorpusError) as error:
-        collect([folder], check=contradictions)
+        collect([folder], check=True)
     return [str(problem).removeprefix(f"{folder}/") for problem in error.value.problems]
 
 
@@ -207,41 +206,6 @@ def test_all_problems_are_reported_together_and_once(corpus):
         *[f"x.yaml:{place}" for place in ("1:1", "4:5", "5:35", "5:40", "5:43", "6:18", "6:26", "6:48", "8:9")],
     ]  # fmt: skip
     assert "x.yaml:8:9: duplicate id 'a', first on line 3" in problems(folder)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        CASE + "  - id: b\n    titel: x\n",
-        CASE + "spec: sonnx\n",
-        CASE + "  - {id: b}\rspec: sonnx\n",
-        CASE + '"spec": sonnx\n',
-        CASE + "-spec: sonnx\n",
-        CASE.replace("\n", "\r\n") + "defaults: {id: b}\r\n",
-        CASE + "  - [1]\n  - {id: [}\n",
-        CASE + "  - 5\n  - {id: a, id: b}\n",
-        CASE + "---\ncases: []\n",
-        CASE + "# The end.\n- id: b\n",
-        "cases: 1\n" + CASE,
-        "spec: 5\n" + CASE + "  - 5\n",
-        "about: |\n cases:\n" + CASE + "cases:\n  - id: b\n",
-        "cases:\n",
-        "cases:\n# None.\n",
-        CASE.replace("  - id", "  - &a\n    id") + "  - *a\n",
-        "--- &a\n" + CASE + "  - *a\n",
-    ],
-)
-def test_a_file_that_is_read_case_by_case_is_the_same_as_the_whole_file(tmp_path, text):
-    path = tmp_path / "x.yaml"
-    path.write_bytes(text.encode())
-
-    def outcome(read):
-        try:
-            return [(case.id, case.spec, case.origin, case.sha256) for case in cases_of(read(path), path, tmp_path)]
-        except CorpusError as error:
-            return error.problems
-
-    assert outcome(document.read_to_first_case) == outcome(document.read)
 
 
 @pytest.mark.parametrize("most", [5, 500])
