@@ -13,8 +13,9 @@ from maxpool_check.corpus.problems import Problem
 from maxpool_check.corpus.tensors import MOST_TOGETHER, Recipe
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, GraphModel, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.wrong_cells import WrongCells
 from maxpool_check.reference.dtypes import identical, name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
@@ -250,7 +251,7 @@ def _value_differences(oracle: GraphOracle, expect: Values, *, of_document: bool
     return shapes + [
         f"{cell.output}{list(cell.at)}{value} {cell.got}, the reference has {cell.expected}"
         + (f" (its window holds {' '.join(cell.values)})" if cell.values else "")
-        for cell in wrong_cells(compared.oracle, compared.wrong, printed)
+        for cell in WrongCells(compared.oracle, compared.wrong, printed).shown
     ]
 
 

@@ -21,7 +21,7 @@ from maxpool_check.judging.defects import Conditions, Defect, Effect, Remedy, Se
 from maxpool_check.judging.explaining import LEVEL_NAMES, meets_as_variant
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, read_table
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.judging.window_contents import CONTENTS
+from maxpool_check.judging.wrong_cells import CONTENTS
 from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import variant_named
 from maxpool_check.specifications import documents

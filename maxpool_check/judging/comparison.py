@@ -1,4 +1,4 @@
-"""Compares outputs with the reference's, cell by cell and by bits: the kinds of divergence, and single cells as proof."""
+"""Compares outputs with the reference's, cell by cell and by bits: the kinds of divergence."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,18 +12,14 @@ from maxpool_check.judging.hypotheses import NUMBERING, causes_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import is_truncated_division
-from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, identical
-from maxpool_check.results.details import AllowedDifference, Cause, Cell
+from maxpool_check.results.details import AllowedDifference, Cause
 
 MOST_CELLS = 5
 """How many cells of the outputs are shown."""
 
 MOST_COINCIDENCES = 2
 """So many wrong cells are no proof of a mistake in the whole result."""
-
-MOST_VALUES = 32
-"""How many values of a window are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,12 +203,12 @@ def allowed_differences(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> tu
                 reference="-" if unspecified[at] else _exact(expected[at]),
                 got=_exact(actual[at]),
             )
-            for at in _positions(differ)
+            for at in positions(differ)
         ]
     return tuple(differences)
 
 
-def _positions(cells: np.ndarray) -> list[tuple[int, ...]]:
+def positions(cells: np.ndarray) -> list[tuple[int, ...]]:
     """The first of the marked cells."""
     return [tuple(int(i) for i in at) for at in np.argwhere(cells)[:MOST_CELLS]]
 
@@ -220,52 +216,3 @@ def _positions(cells: np.ndarray) -> list[tuple[int, ...]]:
 def _exact(value: np.generic) -> str:
     # A NaN has a payload, which its text does not show.
     return f"{value} (0x{bits(np.array([value]))[0]:x})" if value != value else str(value)
-
-
-def wrong_cells(
-    oracle: Oracle,
-    wrong: Sequence[WrongOutput],
-    outputs: Mapping[str, np.ndarray],
-    instead: Mapping[str, np.ndarray] | None = None,
-) -> tuple[Cell, ...]:
-    """The first wrong cells in the order of the output, and at least one of every kind.
-
-    ``instead`` replaces the reference's outputs if two results are compared with each other.
-    """
-    candidates = [(at, output) for output in wrong if output.cells is not None for at in _positions(output.cells)]
-    candidates.sort(key=lambda candidate: (candidate[0], candidate[1].output != "Y"))
-    chosen = list({output.kind: (at, output) for at, output in reversed(candidates)}.values())
-    chosen += [candidate for candidate in candidates if candidate not in chosen][: max(0, MOST_CELLS - len(chosen))]
-    expected = oracle.outputs if instead is None else instead
-    return tuple(
-        _cell(oracle, at, output, expected[output.output], outputs[output.output])
-        for at, output in candidates
-        if (at, output) in chosen
-    )
-
-
-def _cell(oracle: Oracle, at: tuple[int, ...], wrong: WrongOutput, expected: np.ndarray, actual: np.ndarray) -> Cell:
-    pooling, X = oracle.pooling, oracle.core
-    expected, actual = pooling.layout.to_core(expected), pooling.layout.to_core(actual)
-    inside = window_cells(at, pooling.geometry)
-    numberings = pooling.numbering.cells(actual, X.shape) if wrong.output == "Indices" else ()
-    named = [int(cells[at]) for is_cell, cells in numberings if is_cell[at]]
-    number = int(oracle.choices[0][at])
-
-    def place(number: int) -> tuple[int, ...]:
-        return pooling.layout.arranged([int(i) for i in np.unravel_index(number, X.shape)])
-
-    return Cell(
-        at=pooling.layout.arranged(at),
-        output=wrong.output,
-        expected=str(expected[at]),
-        got=str(actual[at]),
-        kind=wrong.kind.value,
-        window=tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
-        values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
-        # An index may refer to no cell, or to several.
-        got_cell=place(named[0]) if len(named) == 1 else None,
-        # An empty window has none.
-        chosen=place(number) if number >= 0 else None,
-        outside=tuple(axis.outside(i) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
-    )

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
+from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.window_contents import WrongWindows, wrong_windows
 from maxpool_check.judging.windows import empty_sizes, is_truncated_division, wrong_geometries, wrong_shapes
+from maxpool_check.judging.wrong_cells import WrongCells
 from maxpool_check.reference.dtypes import identical, name_of, same
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.results.details import AllowedDifference, Cause, Cell, InferredOutput, WrongShape
@@ -33,26 +33,24 @@ _Expected = tuple[str, tuple[int, ...]]
 class Judgement:
     """The verdict on one execution, with its evidence; it has no truth value, so that no test asserts it by mistake.
 
-    ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
-    ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
+    ``wrong`` are the wrong cells, ``apart`` those that differ from a variant that it must agree with. ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
     commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
     agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
-    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape, ``windows`` what the
-    windows of wrong cells hold. ``traceback`` is that of an exception in the judge itself.
+    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an
+    exception in the judge itself.
     """
 
     verdict: Verdict
     kinds: tuple[DivergenceKind, ...] = ()
     message: str = ""
-    counts: Mapping[DivergenceKind, int] | None = None
-    cells: tuple[Cell, ...] = ()
+    wrong: WrongCells | None = None
+    apart: WrongCells | None = None
     information: tuple[DivergenceKind, ...] = ()
     limit: bool = False
     interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     differences: tuple[AllowedDifference, ...] = ()
     causes: tuple[Cause, ...] = ()
     shapes: Mapping[str, WrongShape] = field(default_factory=dict)
-    windows: WrongWindows = field(default_factory=WrongWindows)
     traceback: str = ""
 
     def __bool__(self) -> bool:
@@ -62,6 +60,17 @@ class Judgement:
     def of_failure(cls, failed: Failed) -> "Judgement":
         """Nothing is said about the target."""
         return cls(Verdict.ERROR, message=failed.why, traceback=failed.traceback)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of cells of each kind that is about cells."""
+        return {kind: count for each in (self.wrong, self.apart) if each for kind, count in each.counts.items()}
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Some of the cells, at least one of which differs from the other variant."""
+        wrong, apart = (each.shown if each else () for each in (self.wrong, self.apart))
+        return (*(wrong[: MOST_CELLS - 1] if apart else wrong), *apart)[:MOST_CELLS]
 
 
 def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:
@@ -76,18 +85,16 @@ def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, 
         return judgement
     requested = {name: outputs[name] for name in names if name in outputs}
     if comparison.wrong:
-        evidence = wrong_cells(oracle, comparison.wrong, outputs)
+        cells = WrongCells(oracle, comparison.wrong, outputs)
         messages = [wrong.message for wrong in comparison.wrong if wrong.cells is None]
         return replace(
             judgement,
             verdict=Verdict.DIVERGES,
             kinds=comparison.kinds,
-            message="; ".join(messages) or str(evidence[0]),
-            counts=_counts(comparison.wrong),
-            cells=evidence,
+            message="; ".join(messages) or str(cells.shown[0]),
+            wrong=cells,
             causes=comparison.causes,
             shapes=wrong_shapes(oracle, {name: tensor.shape for name, tensor in requested.items()}, comparison.kinds),
-            windows=wrong_windows(oracle, comparison.wrong, outputs),
         )
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
     if oracle.has_undefined:
@@ -182,24 +189,18 @@ def _with_differences(
     """The judgement on a variant with its differences from the variant that it is compared with."""
     shape = base[differences[0].output].shape
     oracle = next((alternative for alternative in oracle.alternatives if alternative.shape == shape), oracle)
-    evidence = wrong_cells(oracle, differences, varied, instead=base)
-    message = str(evidence[0]) if evidence else "; ".join(difference.message for difference in differences)
+    apart = WrongCells(oracle, differences, varied, instead=base)
+    message = str(apart.shown[0]) if apart.shown else "; ".join(difference.message for difference in differences)
     return replace(
         judgement,
         kinds=tuple(sorted({*judgement.kinds, *_kinds(differences)})),
         message=judgement.message or message,
-        counts={**(judgement.counts or {}), **_counts(differences)},
-        # At least one cell of the new kind is shown.
-        cells=(*(judgement.cells[: MOST_CELLS - 1] if evidence else judgement.cells), *evidence)[:MOST_CELLS],
+        apart=apart,
     )
 
 
 def _kinds(wrong: Sequence[WrongOutput]) -> tuple[DivergenceKind, ...]:
     return tuple(sorted({output.kind for output in wrong}))
-
-
-def _counts(wrong: Sequence[WrongOutput]) -> dict[DivergenceKind, int]:
-    return {output.kind: int(output.cells.sum()) for output in wrong if output.cells is not None}
 
 
 def judge_accepted(oracle: Oracle | Refused) -> Judgement:

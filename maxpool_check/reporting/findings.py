@@ -12,7 +12,7 @@ from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.naming import named_causes
-from maxpool_check.judging.window_contents import ZERO
+from maxpool_check.judging.wrong_cells import ZERO
 from maxpool_check.results.details import Cause, Cell
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
 

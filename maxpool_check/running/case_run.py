@@ -169,7 +169,7 @@ def judge_case(
     return JudgedRun(
         case,
         target,
-        tuple([_execution(case, target, by_variant[variant], each) for variant, each in judgements.items()]),
+        tuple([_line(case, target, by_variant[variant], each) for variant, each in judgements.items()]),
         _outputs_that_differ(oracle, by_variant.values()),
         lost[0] if lost else None,
         oracle=oracle,
@@ -207,10 +207,19 @@ def _outputs_that_differ(oracle: GraphOracle | Refused, jobs: Iterable[Job]) -> 
     }
 
 
+def _line(case: Case, target: str, job: Job, judgement: Judgement) -> Execution:
+    """The line of an execution; an exception in making its evidence is an ``error`` of that execution alone."""
+    try:
+        return _execution(case, target, job, judgement)
+    except Exception as error:
+        return _execution(case, target, job, Judgement.of_failure(Failed.internal(error)))
+
+
 def _execution(case: Case, target: str, job: Job, judgement: Judgement) -> Execution:
-    outcome, severity = job.outcome, None
+    outcome, wrong, severity = job.outcome, judgement.wrong, None
     if judgement.kinds:
-        severity = severity_of(judgement.kinds, is_limit=judgement.limit, is_special=judgement.windows.special)
+        is_special = wrong is not None and wrong.special
+        severity = severity_of(judgement.kinds, is_limit=judgement.limit, is_special=is_special)
     is_explained = judgement.verdict in REPORTED or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     # Of a generator without values, Python 3.10 makes another tuple than (), which a record would not leave out as a default.
     return Execution(
@@ -233,11 +242,11 @@ def _execution(case: Case, target: str, job: Job, judgement: Judgement) -> Execu
         causes=judgement.causes,
         digests=dict(outcome.digests) if isinstance(outcome, Returned) else {},
         inferred=dict(outcome.outputs) if isinstance(outcome, Inferred) else {},
-        counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
+        counts=judgement.counts,
         severity=severity.value if severity is not None else "",
-        windows={kind: dict(counts) for kind, counts in judgement.windows.counts.items()},
-        wrong={output: dict(cells) for output, cells in judgement.windows.cells.items()},
-        cells=judgement.cells or (),
+        windows=wrong.windows if wrong is not None else {},
+        wrong=wrong.marked if wrong is not None else {},
+        cells=judgement.cells,
         differences=judgement.differences,
         shapes=dict(judgement.shapes),
         size=case.X.size,

@@ -136,7 +136,7 @@ EDGES = Node("Pad", {"mode": "edge", "pads": [0, 0, 1, 0, 0, 1]})
 def test_each_cell_of_max_pool_with_a_wrong_copy_counts():
     oracle = oracle_of((), (EDGES,), x=np.array([[[1, 2, 3, 4]]], np.float32), kernel_shape=[2], strides=[2])
     judgement = judged(oracle, np.array([[[9, 2, 4, 9]]], np.float32))[Y_ONLY]
-    assert {kind.value: count for kind, count in judgement.counts.items()} == {"y-not-in-input": 2}
+    assert judgement.counts == {"y-not-in-input": 2}
 
 
 @pytest.mark.parametrize("other", [[0.0, 0.0, 0.0, -0.0], [-0.0, 0.0, 0.0, 0.0]])

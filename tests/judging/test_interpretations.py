@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.judge import judge
+from maxpool_check.judging.wrong_cells import WrongCells
 from maxpool_check.reference.policies import Tie, ZeroSign
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
@@ -144,7 +145,7 @@ def test_a_wrong_cell_is_shown_in_the_layout_of_the_document(oracle, outputs, ou
     assert compare(oracle, outputs, tuple(outputs)).wrong == ()
     outputs[output][at] = value
     compared = compare(oracle, outputs, tuple(outputs))
-    (cell,) = [cell for cell in wrong_cells(compared.oracle, compared.wrong, outputs) if cell.output == output]
+    (cell,) = [cell for cell in WrongCells(compared.oracle, compared.wrong, outputs).shown if cell.output == output]
     assert (cell.at, {name: getattr(cell, name) for name in expected}) == (at, expected)
 
 

@@ -157,7 +157,7 @@ def judged(row, Y=None, Indices=None, dtype=np.float32, pads=(0, 0)):
 )
 def test_a_result_is_as_bad_as_its_worst_cell(row, changes, dtype, expected):
     judgement = judged(row, dtype=dtype, **changes)
-    assert severity_of(judgement.kinds, is_special=judgement.windows.special) == expected
+    assert severity_of(judgement.kinds, is_special=judgement.wrong.special) == expected
 
 
 @pytest.mark.parametrize(
@@ -173,5 +173,5 @@ def test_a_result_is_as_bad_as_its_worst_cell(row, changes, dtype, expected):
     ],
 )
 def test_what_the_windows_of_wrong_cells_hold(row, output, changes, dtype, pads, expected):
-    counts = judged(row, **{output: changes}, dtype=dtype, pads=pads).windows.counts
+    counts = judged(row, **{output: changes}, dtype=dtype, pads=pads).wrong.windows
     assert [held for kind, held in counts.items() if kind.startswith(output.lower()[0])] == [expected]

@@ -20,6 +20,7 @@ from maxpool_check.judging.defects import Conditions, Defect, Effect, Severity
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.wrong_cells import WrongCells
 from maxpool_check.results.record import Execution
 from maxpool_check.results.storage import Recorder, read
 from maxpool_check.running import pool
@@ -293,6 +294,24 @@ def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, monk
     # A traceback has paths of this machine: it is recorded on request.
     assert cli(*arguments).code == 3
     assert not any(each.traceback for each in read(tmp_path / "record.jsonl").executions)
+
+
+def test_an_exception_in_making_the_evidence_is_an_error_of_one_execution(small, monkeypatch):
+    windows = WrongCells.windows.func
+
+    def stumbles(wrong_cells):
+        if "Indices" in wrong_cells.outputs:
+            raise IndexError("out of range")
+        return windows(wrong_cells)
+
+    plain = faults(record(small, kernel("pads_with_zero")).executions)
+    monkeypatch.setattr(WrongCells, "windows", property(stumbles))
+    shown = faults(record(small, kernel("pads_with_zero")).executions)
+    errors = {at for at, (verdict, *_) in shown.items() if verdict == "error"}
+    assert errors == {(case, variant) for case, variant in plain if variant.startswith("indices")}
+    assert {at: fault for at, fault in shown.items() if at not in errors} == {
+        at: fault for at, fault in plain.items() if at not in errors
+    }
 
 
 def test_each_target_of_a_run_has_the_record_of_a_run_of_its_own(small):
