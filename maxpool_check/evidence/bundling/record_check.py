@@ -315,7 +315,7 @@ class _RecordCheck:
 
 
 class _Replay:
-    """The executor of a run whose outcomes are those that its record tells, judged again.
+    """The runner of a run whose outcomes are those that its record tells, judged again.
 
     Outputs that the record does not hold are the reference's.
     """
