@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
@@ -22,6 +23,9 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import Reason, Refused, Specification
+
+_FEW_CELLS = 512
+"""What is computed of a case is kept if no tensor has more cells: it takes no more than about 20 kB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +102,10 @@ class Case:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def described(self, **fields: Any) -> "Case":
-        """The case with other fields that have no part in its result; what was resolved of it is not resolved again."""
+        """The case with other fields that have no part in its result; what was computed of it is not computed again."""
         other = replace(self, **fields)
-        vars(other)["resolved"] = self.resolved
+        for name, value in vars(self).items():
+            vars(other).setdefault(name, value)
         return other
 
     @property
@@ -116,7 +121,16 @@ class Case:
     @property
     def graph(self) -> MaxPoolGraph:
         """The graph of the case."""
-        return _graph(self)
+        return self._computed.graph
+
+    @property
+    def _computed(self) -> "_Computed":
+        kept = vars(self).get("_kept")
+        if kept is None:
+            kept = _of_last_cases(self)
+            if kept.is_small:
+                vars(self)["_kept"] = kept
+        return kept
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -153,14 +167,14 @@ class Case:
 
     def oracle(self) -> GraphOracle | Refused:
         """What judges the outputs: the oracle, or the refusal if the document excludes the graph."""
-        return _oracle(self) if isinstance(self.resolved, Pooling) else self.resolved
+        return self._computed.oracle if isinstance(self.resolved, Pooling) else self.resolved
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
         if not isinstance(self.resolved, Pooling) or not self.context.has_nodes:
             return self.entering.dtype
         # Under every interpretation that the document leaves open.
-        return _oracle(self).check_exact().dtype
+        return self._computed.oracle.check_exact().dtype
 
     @property
     def is_exact(self) -> bool:
@@ -188,14 +202,27 @@ class Case:
         return digest.hexdigest()
 
 
-@lru_cache(MOST_TOGETHER)
-def _graph(case: Case) -> MaxPoolGraph:
-    return MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
+class _Computed:
+    """What is computed of a case: kept with the case if it is small, and else while the case is executed."""
+
+    def __init__(self, case: Case) -> None:
+        self.graph = MaxPoolGraph(case.X.tensor(), case.context, case.specification, case.attributes, case.policies)
+
+    @cached_property
+    def oracle(self) -> GraphOracle:
+        resolved = self.graph.resolved
+        return GraphOracle.of(self.graph, resolved if isinstance(resolved, Pooling) else None)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether neither the tensors of the graph nor those of the oracle have many cells."""
+        resolved, tensors = self.graph.resolved, [self.graph.X, *self.graph.flow]
+        planes = math.prod(self.graph.entering.shape[:2])
+        outputs = planes * math.prod(resolved.output_sizes) if isinstance(resolved, Pooling) else 0
+        return not self.graph.context.after and max(outputs, *(each.size for each in tensors)) <= _FEW_CELLS
 
 
-@lru_cache(MOST_TOGETHER)
-def _oracle(case: Case) -> GraphOracle:
-    return GraphOracle.of(case.graph, case.resolved if isinstance(case.resolved, Pooling) else None)
+_of_last_cases = lru_cache(MOST_TOGETHER)(_Computed)
 
 
 def disagreements(case: Case, *, of_document: bool = True) -> list[str]:

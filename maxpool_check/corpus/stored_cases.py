@@ -11,8 +11,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.files import named
 
-MOST_IN_MEMORY = 5_000
-"""So many cases, about 12 MB, are kept in memory."""
+MOST_IN_MEMORY = 4_000
+"""So many cases, with what is computed of them, are kept in memory."""
 
 _TOGETHER = 100
 """So many of the others, which share much, are written and read together."""
