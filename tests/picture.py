@@ -16,7 +16,7 @@ if __name__ == "__main__":
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1000, "height": 910}, color_scheme="light")
         page.goto(report.as_uri())
-        # The first finding of the report, and the window that shows it.
-        page.evaluate("document.querySelector('article.finding').scrollIntoView({block: 'start'})")
+        # The first fault of the report, and the window that shows it.
+        page.evaluate("document.querySelector('article.card').scrollIntoView({block: 'start'})")
         page.screenshot(path=ROOT / "maxpool_check/docs/report.png")
         browser.close()

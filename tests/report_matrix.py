@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from maxpool_check.reporting.findings import findings
+from maxpool_check.judging.faults import faults
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reporting.matrix import WORDS, cell, counts
 from maxpool_check.results.storage import name_of, read
@@ -43,7 +43,7 @@ def with_matrix(text):
     rows, columns = [], []
     for path in RECORDS:
         record = record_at(path)
-        found = findings(record)
+        found = faults(record)
         for target in record.header.targets:
             by_theme = counts(record, target.name, found, theme)
             total = sum(by_theme.values(), Counter())

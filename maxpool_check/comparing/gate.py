@@ -12,6 +12,7 @@ from maxpool_check.comparing.acceptance import AcceptedChange
 from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
+from maxpool_check.judging.faults import Fault
 from maxpool_check.results.record import (
     FAULTS,
     Conclusion,
@@ -62,19 +63,17 @@ class GatePolicy:
 
 @dataclass
 class TransitionGroup:
-    """Transitions of one change between the same known defects, or between the same kinds; of all but one, the name of the case.
+    """Transitions of one change from a fault to a fault; None where there is no fault. Of all but one, the name of the case.
 
-    ``defects`` are the ids before and after; None where no known defect expects the executions. All of them block, or none; all
-    are accepted by the same author for the same reason, or none. ``sizes`` has the size of each case, ``rank`` that of the worst
-    severity.
+    All of them block, or none; all are accepted by the same author for the same reason, or none. ``sizes`` has the size of each
+    case, ``rank`` that of the worst severity.
     """
 
     smallest: Transition
     change: Change
     blocks: bool
     accepted: AcceptedChange | None
-    defects: tuple[str | None, ...]
-    kinds: tuple[tuple[str, ...], ...] = ((), ())
+    faults: tuple[Fault | None, Fault | None]
     sizes: dict[str, int] = field(default_factory=dict)
     rank: int = len(Severity)
 
@@ -84,10 +83,19 @@ class TransitionGroup:
         if (execution.size, execution.case) < (smallest.size, smallest.case):
             self.smallest = transition
         self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
-        self.kinds = tuple(tuple(sorted({*old, *new})) for old, new in zip(self.kinds, transition.kinds, strict=True))
         worst = transition.new if transition.new is not None and transition.new.kinds else transition.old
         if worst is not None and worst.kinds:
             self.rank = min(self.rank, worst_severity([worst]).rank)
+
+    @property
+    def kinds(self) -> tuple[tuple[str, ...], ...]:
+        """The kinds of the faults before and after."""
+        return tuple(() if fault is None else fault.kinds for fault in self.faults)
+
+    @property
+    def defects(self) -> tuple[str | None, ...]:
+        """The ids of the known defects that name the faults before and after."""
+        return tuple(None if fault is None or fault.defect is None else fault.defect.id for fault in self.faults)
 
     @property
     def cases(self) -> list[str]:
@@ -170,10 +178,8 @@ def summarize(changes: Iterable[Transition]) -> ChangeSummary:
         is_wrong_in_both = each.change is Change.SAME and each.execution.verdict in FAULTS
         wrong_in_both += is_wrong_in_both
         if each.change not in UNOBSERVABLE or is_wrong_in_both:
-            causes = [(side.known or side.kinds) if side is not None else () for side in (each.old, each.new)]
-            defects = tuple(cause if isinstance(cause, str) else None for cause in causes)
-            key = (each.change, each.blocks, str(each.accepted or ""), *causes)
-            alike.setdefault(key, TransitionGroup(each, each.change, each.blocks, each.accepted, defects)).add(each)
+            key = (each.change, each.blocks, str(each.accepted or ""), *each.faults)
+            alike.setdefault(key, TransitionGroup(each, each.change, each.blocks, each.accepted, each.faults)).add(each)
     order = list(Change)
     groups = sorted(
         alike.values(),

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxpool_check.judging.faults import Fault, faults_of
 from maxpool_check.judging.verdicts import ACCEPTED
 from maxpool_check.results.outputs import unpacked
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
@@ -68,12 +70,14 @@ class Incomparable(ValueError):
 class Transition:
     """One execution in both records; None where a record does not have it.
 
-    ``blocks``: it blocks an upgrade. ``accepted`` is what the user has accepted, so that it does not.
+    ``faults`` are those of both, if it is wrong or inconsistent there. ``blocks``: it blocks an upgrade. ``accepted`` is what the
+    user has accepted, so that it does not.
     """
 
     change: Change
     old: Execution | None
     new: Execution | None
+    faults: tuple[Fault | None, Fault | None] = (None, None)
     blocks: bool = False
     accepted: "AcceptedChange | None" = None
 
@@ -139,13 +143,20 @@ class Transitions(Iterable[Transition]):
         )
         for both in zip_longest(*sides, fillvalue=()):
             for side, each in ((side, each) for side, executions in enumerate(both) for each in executions):
-                waiting.setdefault(each.case, ({}, {}))[side].setdefault(each.variant, each)
-                remaining[each.case] -= 1
-                if not remaining[each.case]:
-                    before, after = waiting.pop(each.case)
-                    for variant in dict.fromkeys([*before, *after]) if each.case not in left_out else ():
+                case = each.case
+                waiting.setdefault(case, ({}, {}))[side].setdefault(each.variant, each)
+                remaining[case] -= 1
+                if not remaining[case]:
+                    before, after = waiting.pop(case)
+                    for variant in dict.fromkeys([*before, *after]) if case not in left_out else ():
                         was, now = before.get(variant), after.get(variant)
-                        yield Transition(change(was, now, self._held), was, now)
+                        faults = (self._faults[0].get((case, variant)), self._faults[1].get((case, variant)))
+                        yield Transition(change(was, now, self._held), was, now, faults)
+
+    @cached_property
+    def _faults(self) -> tuple[dict[tuple[str, str], Fault], dict[tuple[str, str], Fault]]:
+        (old, before), (new, after) = self._sides
+        return faults_of(old, before), faults_of(new, after)
 
     def _executions(self, side: int, found: set[str] | None = None) -> Iterator[Execution]:
         """The executions of a side that are compared; ``found`` gets the cases of all."""

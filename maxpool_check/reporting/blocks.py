@@ -1,4 +1,4 @@
-"""What a report consists of: headings, paragraphs, tables, findings and a few more blocks, made once from results.
+"""What a report consists of: headings, paragraphs, tables, cards and a few more blocks, made once from results.
 
 A view makes blocks; the modules of :mod:`maxpool_check.reporting.writers` write them to a terminal, as Markdown and as HTML. All text in
 blocks is foreign: the writers make it inert, nothing else does. A terminal leaves out what is folded, unless it is asked for everything.
@@ -97,7 +97,7 @@ class Command(Block):
 class Table(Block):
     """A table. ``right`` are the columns of numbers.
 
-    ``name`` is the class of the table in HTML (``overview``: its rows follow the findings that a search leaves; ``rows``: a case each).
+    ``name`` is the class of the table in HTML (``overview``: its rows follow the cards that a search leaves; ``rows``: a case each).
     ``data`` are values of each row that a search finds, too.
     """
 
@@ -200,7 +200,7 @@ class Folded(Block):
 
 
 @dataclass(frozen=True)
-class Finding(Block):
+class Card(Block):
     """Something that is wrong, or has changed: what a search shows and hides, and keys go through.
 
     ``badges`` stand under the title, each with its tone; on a terminal, the first in front of it. ``data`` are values that a search finds,
@@ -217,9 +217,9 @@ class Finding(Block):
 
 @dataclass(frozen=True)
 class Search(Block):
-    """A field that searches the findings of a page; nothing elsewhere. ``noun`` is what findings are here."""
+    """A field that searches the cards of a page; nothing elsewhere. ``noun`` is what they are."""
 
-    noun: str = "findings"
+    noun: str = "faults"
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class ComparisonReport:
         blocking = sum(group.blocks for group in groups)
         count = len(groups) if most is None else min(most, max(_IN_FULL, blocking))
         count = min(blocking, _ON_A_SCREEN) if is_brief else count
-        shown: list[Block] = [_finding(group, comparison, form, most) for group in groups[:count]]
+        shown: list[Block] = [_card(group, comparison, form, most) for group in groups[:count]]
         if groups[count:]:
             shown += [Paragraph("In short, the other groups of changes:")] if count else []
             shown.append(table_of(groups[count:], _IN_FULL if is_brief else 100, comparison.defects))
@@ -269,7 +269,7 @@ def table_of(
     return blocks.Table(headings, rows, frozenset({2}))
 
 
-def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Finding:
+def _card(group: TransitionGroup, comparison: TargetComparison, form: Form, most: int | None) -> blocks.Card:
     """A group of changes: why, the smallest case with both results, and its cases; on a terminal, shortly."""
     smallest, cases, is_brief = group.smallest, group.cases, form is Form.TEXT and most is not None
     # What is executed now, and wrong, is no improvement.
@@ -306,7 +306,7 @@ def _finding(group: TransitionGroup, comparison: TargetComparison, form: Form, m
         parts.append(blocks.Folded(f"All {len(cases)} cases", [listed], "cases", is_open=group.blocks))
     title = [group.change.value, f": {shortened(group_cause(group))}"]
     badges = [Span(state, tone=tone)]
-    return blocks.Finding(f"change-{names}", title, badges, plural(len(cases), "case"), parts, data)
+    return blocks.Card(f"change-{names}", title, badges, plural(len(cases), "case"), parts, data)
 
 
 def write_json(report: ComparisonReport, file: TextIO) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from maxpool_check.judging.faults import explained
 from maxpool_check.reporting.drawing import LEGEND, Drawing, coordinates, drawings, planes, window_text
-from maxpool_check.reporting.findings import explained
 from maxpool_check.results.details import Cell, WrongShape
 from maxpool_check.results.record import Execution
 from maxpool_check.words import plural, shortened

@@ -42,15 +42,15 @@ def commands(annotations: Sequence[Annotation]) -> list[str]:
 
 
 def workflow_commands(record: Record) -> list[str]:
-    """An error at the line of the smallest case of every unexpected finding of a run, and other problems."""
+    """An error at the line of the smallest case of every unexpected fault of a run, and other problems."""
     report = RunReport(record, 0)
     annotations = []
-    for finding in report.unexpected:
-        smallest = finding.smallest
+    for fault in report.unexpected:
+        smallest = fault.smallest
         lines = [f"{smallest.case}: {smallest.title}", *ExecutionView(smallest).lines()]
-        lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
-        lines += [f"do: {finding.defect.advice}"] if finding.defect is not None and finding.defect.advice else []
-        annotations.append(Annotation(f"{', '.join(finding.kinds)} on {finding.target}", lines, smallest.origin))
+        lines += [f"{len(fault.cases)} cases in total"] if len(fault.cases) > 1 else []
+        lines += [f"do: {fault.defect.advice}"] if fault.defect is not None and fault.defect.advice else []
+        annotations.append(Annotation(f"{', '.join(fault.kinds)} on {fault.target}", lines, smallest.origin))
     annotations += [Annotation(f"{each.id} is {each.status.value}", [each.message]) for each in report.outdated]
     if record.footer is not None:
         annotations += [Annotation("incomplete", [problem]) for problem in report.problems]
@@ -63,10 +63,10 @@ def workflow_commands(record: Record) -> list[str]:
 
 
 def write(report: RunReport, file: TextIO) -> None:
-    """Write the summary of a run: its result, its numbers, every unexpected finding with its example, and a row for each other."""
+    """Write the summary of a run: its result, its numbers, every unexpected fault with its example, and a row for each other."""
     view = RunView(report, Form.GITHUB)
     results, problems = view.verdicts()
-    others = [finding for finding in report.findings if finding not in report.unexpected]
+    others = [fault for fault in report.faults if fault not in report.unexpected]
     rows = [Folded("Known defects, and inconsistent results", view.overview(others)[:1])] if others else []
     tested = Paragraph(f"Tested: {report.tested} on {', '.join(report.counts)}.")
     parts = [*(view.view_of(each).block() for each in report.unexpected), *rows, *view.numbers()]

@@ -13,15 +13,15 @@ from maxpool_check import inert
 from maxpool_check.comparing.gate import ChangeSummary, summarize
 from maxpool_check.comparing.transitions import UNOBSERVABLE, Transitions
 from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.faults import Fault, by_name, cases_of, faults, sentence
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
+from maxpool_check.results.record import ExitCode, KnownEntry, Record, Verdict
 from maxpool_check.words import plural, shortened
 
 _NEWEST = 8
@@ -29,28 +29,11 @@ _NEWEST = 8
 
 
 @dataclass
-class Occurrence:
-    """What a release shows of a known defect, or of kinds that no known defect explains.
-
-    ``smallest`` is the execution to look at; ``sizes`` has the size of each case that shows it.
-    """
-
-    smallest: Execution
-    sizes: dict[str, int] = field(default_factory=dict)
-
-    def add(self, execution: Execution) -> None:
-        """Count an execution that shows it."""
-        if (execution.size, execution.case) < (self.smallest.size, self.smallest.case):
-            self.smallest = execution
-        self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
-
-
-@dataclass
 class Release:
     """One release; ``record`` holds one target and is None for a release that was skipped for a reason.
 
     ``verdicts`` has the number of executions by verdict, ``kinds`` the number of cases that show each kind in any variant, in the
-    order of the record. ``occurrences`` says what shows each known defect, by its id, and what no known defect explains, by its kinds.
+    order of the record. ``faults`` has the faults of each name: the id of a known defect, or the kinds of what none explains.
     """
 
     version: str
@@ -58,22 +41,20 @@ class Release:
     skipped: str = ""
     verdicts: Counter[Verdict] = field(default_factory=Counter, init=False)
     kinds: Counter[str] = field(default_factory=Counter, init=False)
-    occurrences: dict[str, Occurrence] = field(default_factory=dict, init=False)
+    faults: dict[str, list[Fault]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         pairs: dict[tuple[str, str], None] = {}
         for execution in self.record.executions if self.record else ():
             self.verdicts[execution.verdict] += 1
             pairs |= dict.fromkeys((kind, execution.case) for kind in execution.kinds)
-            if name := execution.known or ", ".join(execution.kinds):
-                self.occurrences.setdefault(name, Occurrence(execution)).add(execution)
         self.kinds.update(kind for kind, _ in pairs)
+        self.faults = {alike[0].name: alike for alike in by_name(faults(self.record))} if self.record else {}
 
     @property
     def defects(self) -> Counter[str]:
         """The number of cases that show each known defect in any variant."""
-        shown = self.occurrences.items()
-        return Counter({name: len(each.sizes) for name, each in shown if each.smallest.known == name})
+        return Counter({name: len(cases_of(alike)) for name, alike in self.faults.items() if alike[0].defect})
 
 
 class Step(NamedTuple):
@@ -141,7 +122,7 @@ class HistoryReport:
     @property
     def causes(self) -> list[str]:
         """The known defects that some release shows, the worst first, then the kinds that no known defect explains."""
-        names = {name for release in self.executed for name in release.occurrences}
+        names = {name for release in self.executed for name in release.faults}
         return [*self.defects, *sorted(names - self.defects.keys())]
 
     def title(self, cause: str) -> str:
@@ -205,36 +186,36 @@ class HistoryReport:
             suites.append(Suite(f"{self.target} {release.version}", items, list(facts.items())))
         newest = self.executed[-1] if self.executed else None
         tool = newest.record.header.tool if newest and newest.record else maxpool_check.__version__
-        texts = {cause: self.title(cause) or " ".join(map(sentence, cause.split(", "))) for cause in self.causes}
+        shown_once = {name: alike[0].title for release in self.executed for name, alike in release.faults.items()}
+        texts = {cause: self.title(cause) or shown_once[cause] for cause in self.causes}
         rules = {cause: {"shortDescription": {"text": text}} for cause, text in texts.items()}
 
         def shown() -> Iterator[Item]:
-            return (_item(self, newest, cause) for cause in self.causes if newest and cause in newest.occurrences)
+            return (_item(self, newest, cause) for cause in self.causes if newest and cause in newest.faults)
 
         return Checks(suites, [Log(f"history/{self.target}", tool, shown, rules, self.errors)], self.errors)
 
 
 def _item(report: HistoryReport, release: Release, cause: str) -> Item:
     """What a release shows of a known defect, or of kinds."""
-    occurrence, group = release.occurrences.get(cause), f"{report.target} {release.version}"
+    alike, group = release.faults.get(cause), f"{report.target} {release.version}"
     if release.record is None:
         return Item(group, cause, state="skipped", kind="skipped-release", message=release.skipped)
-    if occurrence is None:
+    if alike is None:
         return Item(group, cause)
-    position, smallest = report.executed.index(release), occurrence.smallest
+    position, smallest, cases = report.executed.index(release), alike[0].smallest, cases_of(alike)
     before = report.executed[position - 1] if position else None
-    is_new = before is not None and cause not in before.occurrences
-    showing = itertools.takewhile(lambda each: cause in each.occurrences, report.executed[position::-1])
+    is_new = before is not None and cause not in before.faults
+    showing = itertools.takewhile(lambda each: cause in each.faults, report.executed[position::-1])
     since = [each.version for each in showing][-1]
     how_long = f"and by none of {before.version}" if is_new and before else f"since {since}"
-    message = f"shown by {plural(len(occurrence.sizes), 'case')}"
+    message = f"shown by {plural(len(cases), 'case')}"
     message += f", {how_long}" if before is not None else "; no older release was executed"
     title = [report.title(cause)] if report.title(cause) else []
     lines = [*title, f"{smallest.case} ({smallest.variant}): {smallest.title}", *ExecutionView(smallest).lines()]
 
     def alert() -> Alert:
         text = "\n".join([f"{cause} on {release.version}: {message}", *lines])
-        cases = sorted(occurrence.sizes, key=lambda case: (occurrence.sizes[case], case))
         properties = {"version": release.version, "since": since, "cases": cases}
         return Alert(cause, "error" if is_new else "warning", text, ("history", report.target), properties)
 

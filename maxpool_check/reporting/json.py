@@ -6,7 +6,7 @@ from typing import Any, TextIO
 import msgspec
 
 from maxpool_check import inert
-from maxpool_check.reporting.findings import hypothesis
+from maxpool_check.judging.faults import hypothesis
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, TargetDescription, Verdict
 

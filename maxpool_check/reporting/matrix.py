@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from maxpool_check.judging.defects import Severity
-from maxpool_check.reporting.findings import Finding
+from maxpool_check.judging.faults import Fault
 from maxpool_check.results.record import Execution, Record, Verdict
 
 FAULTS = ("wrong", "crashed", "refused", "not implemented", "inconsistent")
@@ -23,11 +23,11 @@ OTHERS = {
 WORDS = (*FAULTS, *OTHERS.values())
 
 
-def fault_of(execution: Execution, finding: Finding) -> str:
-    """The word for an execution of a finding: a defect may show itself in several ways."""
+def fault_of(execution: Execution, fault: Fault) -> str:
+    """The word for an execution of a fault: a defect may show itself in several ways."""
     match execution.verdict:
         case Verdict.REFUSES:
-            return "not implemented" if finding.severity is Severity.LIMIT else "refused"
+            return "not implemented" if fault.severity is Severity.LIMIT else "refused"
         case Verdict.CRASHES | Verdict.TIMES_OUT:
             return "crashed"
         case Verdict.INCONSISTENT:
@@ -36,14 +36,14 @@ def fault_of(execution: Execution, finding: Finding) -> str:
 
 
 def counts(
-    record: Record, target: str, findings: list[Finding], key: Callable[[Execution], str]
+    record: Record, target: str, faults: list[Fault], key: Callable[[Execution], str]
 ) -> dict[str, Counter[str]]:
-    """The number of executions of a target by key and word. ``findings`` are those of the record."""
+    """The number of executions of a target by key and word. ``faults`` are those of the record."""
     words = {
-        (execution.case, execution.variant): fault_of(execution, finding)
-        for finding in findings
-        if finding.target == target
-        for execution in finding.executions
+        (execution.case, execution.variant): fault_of(execution, fault)
+        for fault in faults
+        if fault.target == target
+        for execution in fault.executions
     }
     result: dict[str, Counter[str]] = {}
     for execution in record.executions:

@@ -7,13 +7,13 @@ from enum import Enum
 from functools import cached_property
 
 from maxpool_check.comparing.gate import Decision
+from maxpool_check.judging.faults import Fault
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, Reach, node_of
 from maxpool_check.models.cases import values_of
 from maxpool_check.models.repair import Repair
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import Upgrade, in_words
 from maxpool_check.reporting.blocks import Document
-from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.items import Checks
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import Form
@@ -66,7 +66,7 @@ class ModelLabel(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class NodeResult:
-    """A node on a target: its state, and the findings and the known defects that can reach it.
+    """A node on a target: its state, and the faults and the known defects that can reach it.
 
     ``seen`` are the ids of the known defects that its executions show, also of those that the user accepts.
     """
@@ -74,7 +74,7 @@ class NodeResult:
     node: NodeAnalysis
     target: str
     executions: Sequence[Execution]
-    findings: Sequence[Finding]
+    faults: Sequence[Fault]
     reach: Sequence[Reach]
     seen: Collection[str] = ()
 
@@ -103,7 +103,7 @@ class NodeResult:
         """The known defects that explain the state, or the kinds of divergence where none is known."""
         statuses = {NodeState.SPECIAL: "special", NodeState.OUTSIDE: "outside", NodeState.ACCEPTED: "expected"}
         status = statuses.get(self.state)
-        chosen = [each for each in self.findings if (each.status == status if status else each.is_unexpected)]
+        chosen = [each for each in self.faults if (each.status == status if status else each.is_unexpected)]
         return list(dict.fromkeys(each.defect.id if each.defect else ", ".join(each.kinds) for each in chosen))
 
     @property
@@ -153,9 +153,9 @@ def level_of(variant: str) -> str:
     return variant.partition("optimization-")[2] or "default"
 
 
-def state_of(finding: Finding) -> NodeState:
-    """The state of the nodes that a finding is about."""
-    return _FAULTS.get(finding.smallest.verdict, NodeState.WRONG)
+def state_of(fault: Fault) -> NodeState:
+    """The state of the nodes that a fault is about."""
+    return _FAULTS.get(fault.smallest.verdict, NodeState.WRONG)
 
 
 @dataclass(frozen=True)
@@ -205,17 +205,17 @@ class ModelReport:
         executions: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution in self.record.executions:
             executions[execution.target, node_of(execution.case)].append(execution)
-        findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-        for finding in RunReport(self.record, 0).findings:
-            for name in dict.fromkeys(map(node_of, finding.cases)):
-                findings[finding.target, name].append(finding)
+        faults: dict[tuple[str, str], list[Fault]] = defaultdict(list)
+        for fault in RunReport(self.record, 0).faults:
+            for name in dict.fromkeys(map(node_of, fault.cases)):
+                faults[fault.target, name].append(fault)
         results = {}
         for target in self.targets:
             for model in self.models:
                 for name, node in model.by_id.items():
                     key, reach = (target, name), self.test.reach.get(target, {}).get(name, [])
                     seen = self.test.seen.get(key, ())
-                    results[key] = NodeResult(node, target, executions[key], findings[key], reach, seen)
+                    results[key] = NodeResult(node, target, executions[key], faults[key], reach, seen)
         return results
 
     @property

@@ -9,14 +9,14 @@ from typing import TypeVar
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.comparing.transitions import ONE_SIDED, Change
 from maxpool_check.judging.defects import Remedy
+from maxpool_check.judging.faults import Fault
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Bullets, Document, Facts, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.changes import table_of
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.finding_view import FindingView
-from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.fault_view import FaultView
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState, level_of, state_of
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
@@ -27,14 +27,14 @@ from maxpool_check.words import plural, some
 _Key = TypeVar("_Key", bound=Hashable)
 
 _IN_FULL = 3
-"""So many findings are shown in full on a terminal; the others take a line each."""
+"""So many faults are shown in full on a terminal; the others take a line each."""
 _LONGEST = 60
 """The longest name of a node that is shown in full."""
 _NOTES = {
     "special": "They do not concern you if these values never get there.",
     "outside": "In the model as it is deployed, the node is right at every level of optimization on these values.",
 }
-"""What stands above the findings of a section."""
+"""What stands above the faults of a section."""
 _TONES = {
     **dict.fromkeys((NodeState.CONFORMS, Decision.SAFE), "good"),
     **dict.fromkeys((NodeState.SPECIAL, NodeState.OUTSIDE, NodeState.ACCEPTED, Decision.REVIEW), "known"),
@@ -173,7 +173,7 @@ class _View:
         run, is_page = self.report.run, self.form.is_page
         # Of an upgrade, the changes say what the base does.
         heads = self.report.targets if is_page else self.heads
-        accepted = [each for each in run.findings if each.is_expected and is_page]
+        accepted = [each for each in run.faults if each.is_expected and is_page]
         sections = {
             ("What is wrong", "wrong", ""): [each for each in run.unexpected if each.target in heads],
             ("Wrong on special values alone", "special", "special values alone"): [
@@ -196,27 +196,27 @@ class _View:
                 note = [Paragraph(_NOTES[anchor])] if anchor in _NOTES else []
                 yield Section(title, [*note, *content], anchor, number=len(shown))
 
-    def _view_of(self, finding: Finding, label: str) -> FindingView:
-        of_target = [each for each in self.report.record.executions if each.target == finding.target]
-        notes, defect = [_levels(finding, of_target)], finding.defect
+    def _view_of(self, fault: Fault, label: str) -> FaultView:
+        of_target = [each for each in self.report.record.executions if each.target == fault.target]
+        notes, defect = [_levels(fault, of_target)], fault.defect
         if defect is not None:
             advice = [f"do: {defect.advice}"] if defect.advice else []
             notes = [*advice, *notes, f"shown by versions {defect.versions}"]
         # Those with the values that flow in the model come first.
-        executions = tuple(sorted(finding.executions, key=lambda each: "/in-place/" not in each.case))
-        shown = finding if self.form.is_page else replace(finding, executions=executions)
-        return FindingView(shown, self.report.record.header, self.form, label=label, notes=notes)
+        executions = tuple(sorted(fault.executions, key=lambda each: "/in-place/" not in each.case))
+        shown = fault if self.form.is_page else replace(fault, executions=executions)
+        return FaultView(shown, self.report.record.header, self.form, label=label, notes=notes)
 
-    def _block(self, view: FindingView, in_full: bool) -> Block:
-        """A finding with the nodes that show it, or its title alone."""
-        block, finding = view.block(is_brief=self.is_brief), view.finding
-        nodes = {node_of(case) for case in finding.cases}
-        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {finding.target}"
-        if finding.status == "special":
-            about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in finding.cases))}"
-        title = [Paragraph(finding.title)] if finding.defect is not None else []
+    def _block(self, view: FaultView, in_full: bool) -> Block:
+        """A fault with the nodes that show it, or its title alone."""
+        block, fault = view.block(is_brief=self.is_brief), view.fault
+        nodes = {node_of(case) for case in fault.cases}
+        about = f"{_listed(self.names[each] for each in self.names if each in nodes)} on {fault.target}"
+        if fault.status == "special":
+            about += f" on {', '.join(dict.fromkeys(values_of(case).short for case in fault.cases))}"
+        title = [Paragraph(fault.title)] if fault.defect is not None else []
         content = [*title, *block.blocks] if in_full else []
-        return replace(block, title=Span(view.finding.name, code=True), about=about, blocks=content)
+        return replace(block, title=Span(view.fault.name, code=True), about=about, blocks=content)
 
     def reach(self) -> Iterator[Block]:
         """The known defects that can reach a node, and that no execution showed."""
@@ -282,16 +282,16 @@ class _View:
     def following(self) -> Iterator[str]:
         """What the user can do next."""
         found = [each for each in self.report.run.unexpected if each.target in self.heads]
-        for finding in found[:1] if self.report.exit_code or self.report.wrong_on_both else ():
-            defect = finding.defect
+        for fault in found[:1] if self.report.exit_code or self.report.wrong_on_both else ():
+            defect = fault.defect
             if defect is not None and defect.remedy and self.report.repair is None and len(self.report.models) == 1:
                 yield shlex.join([*self.report.record.header.command, "--repair", "repaired.onnx"])
             # Values that a case file can make come before those that flow in the model.
-            executions = sorted(finding.executions, key=lambda each: each.case.endswith("/flows"))
+            executions = sorted(fault.executions, key=lambda each: each.case.endswith("/flows"))
             executions = [each for each in executions if "/in-place/" not in each.case]
             for execution in executions[:1] if defect is None or not defect.advice else ():
                 case = f"{execution.origin.rpartition(':')[0]}:{execution.case.partition(':')[2]}"
-                words = ["maxpool-check", "repro", case, "-t", finding.target, *self.report.inputs, "-o", "repro"]
+                words = ["maxpool-check", "repro", case, "-t", fault.target, *self.report.inputs, "-o", "repro"]
                 yield shlex.join(words)
             if defect is not None:
                 yield shlex.join(["maxpool-check", "explain", defect.id])
@@ -355,11 +355,11 @@ def _input_type(node: NodeAnalysis) -> str:
     return f"{tested.dtype} [{', '.join(str(size) if known == size else f'{size}*' for known, size in both)}]"
 
 
-def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
-    """At which levels of optimization a finding shows, that of a session by default first."""
-    cases, wrong = set(finding.cases), {level_of(each.variant) for each in finding.executions}
+def _levels(fault: Fault, executions: Iterable[Execution]) -> str:
+    """At which levels of optimization a fault shows, that of a session by default first."""
+    cases, wrong = set(fault.cases), {level_of(each.variant) for each in fault.executions}
     right = {level_of(each.variant) for each in executions if each.case in cases and each.verdict is Verdict.CONFORMS}
-    word = state_of(finding).value.lower()
+    word = state_of(fault).value.lower()
     here = word if "default" in wrong else "right here" if "default" in right else "not tested"
     others = {word: wrong - {"default"}, "right": right - wrong - {"default"}}
     if (wrong | right) - {"default"}:
@@ -369,14 +369,14 @@ def _levels(finding: Finding, executions: Iterable[Execution]) -> str:
 
 
 def explained_result(result: NodeResult) -> list[str]:
-    """Why a node fails, in lines: each finding with its title and the smallest execution that shows it, without X, which is large."""
+    """Why a node fails, in lines: each fault with its title and the smallest execution that shows it, without X, which is large."""
     lines: list[str] = []
-    for finding in (each for each in result.findings if each.is_unexpected):
-        name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-        where = f"{result.node.node.name} on {result.target} ({finding.severity.value})"
-        lines += [f"{state_of(finding).value}  {name}  {where}", f"  {finding.title}"]
-        lines.append(f"  {_levels(finding, result.executions)}")
-        example = min(finding.executions, key=lambda each: "/in-place/" not in each.case)
+    for fault in (each for each in result.faults if each.is_unexpected):
+        name = fault.defect.id if fault.defect is not None else ", ".join(fault.kinds)
+        where = f"{result.node.node.name} on {result.target} ({fault.severity.value})"
+        lines += [f"{state_of(fault).value}  {name}  {where}", f"  {fault.title}"]
+        lines.append(f"  {_levels(fault, result.executions)}")
+        example = min(fault.executions, key=lambda each: "/in-place/" not in each.case)
         shown = ExecutionView(example).lines(settings=False)
         lines += [f"    {example.case} ({example.variant})", *(f"    {line}" for line in shown), ""]
     errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]

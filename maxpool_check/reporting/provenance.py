@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxpool_check.judging.cells import MIXED
-from maxpool_check.reporting.findings import by_size
+from maxpool_check.judging.faults import by_size
 from maxpool_check.results.details import Distribution
 from maxpool_check.results.record import Execution, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural, some

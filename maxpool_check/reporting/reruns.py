@@ -62,9 +62,9 @@ def next_step(report: RunReport) -> str:
         # Another command than 'run' has said what comes next.
         return ""
     is_empty = report.exit_code == ExitCode.NOTHING_COMPARED
-    findings = report.unexpected or ([] if report.outdated or is_empty else report.accepted)
-    if findings and report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED, ExitCode.NOTHING_COMPARED):
-        first = findings[0]
+    faults = report.unexpected or ([] if report.outdated or is_empty else report.accepted)
+    if faults and report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED, ExitCode.NOTHING_COMPARED):
+        first = faults[0]
         is_reviewed = first.is_expected and _is_shipped(first.smallest)
         return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.smallest))
     if report.exit_code == ExitCode.INCOMPLETE:

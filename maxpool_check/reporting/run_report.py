@@ -1,4 +1,4 @@
-"""A record and how every report shows it: its findings, its numbers by group and severity, its result in words."""
+"""A record and how every report shows it: its faults, its numbers by group and severity, its result in words."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from functools import cached_property
 
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.faults import Fault, faults
 from maxpool_check.reporting.blocks import Document
-from maxpool_check.reporting.findings import Finding, findings
 from maxpool_check.reporting.items import Checks, of_run
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Verdict
@@ -56,24 +56,24 @@ class RunReport:
         yield screen(self) if form is Form.TEXT and not self.verbose else document(self, form)
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def faults(self) -> list[Fault]:
         """The faults, grouped by their cause."""
-        return findings(self.record)
+        return faults(self.record)
 
     @property
-    def unexpected(self) -> list[Finding]:
-        """The findings that fail the run."""
-        return [finding for finding in self.findings if finding.is_unexpected]
+    def unexpected(self) -> list[Fault]:
+        """The faults that fail the run."""
+        return [fault for fault in self.faults if fault.is_unexpected]
 
     @property
-    def special(self) -> list[Finding]:
+    def special(self) -> list[Fault]:
         """What only special values show in a user's model, where nobody has said that they reach it."""
-        return [finding for finding in self.findings if finding.status == "special"]
+        return [fault for fault in self.faults if fault.status == "special"]
 
     @property
-    def outside(self) -> list[Finding]:
+    def outside(self) -> list[Fault]:
         """What a node of a user's model shows outside of it, and not in it."""
-        return [finding for finding in self.findings if finding.status == "outside"]
+        return [fault for fault in self.faults if fault.status == "outside"]
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
@@ -109,21 +109,21 @@ class RunReport:
     @property
     def apart(self) -> list[str]:
         """How many limits the runtime has, and how many executions were not compared, in words."""
-        limits = sum(finding.severity is Severity.LIMIT and not finding.is_unexpected for finding in self.findings)
+        limits = sum(fault.severity is Severity.LIMIT and not fault.is_unexpected for fault in self.faults)
         others = (verdict for verdict in _OUTSIDE if self.totals[verdict])
         numbers = [f"{self.totals[verdict]} {verdict.value.replace('-', ' ')}" for verdict in others]
         return [*([plural(limits, "limit")] if limits else []), *numbers]
 
     @property
-    def accepted(self) -> list[Finding]:
-        """The findings that do not fail the run, without limits: the worst first."""
-        found = [each for each in self.findings if not each.is_unexpected and each.severity is not Severity.LIMIT]
+    def accepted(self) -> list[Fault]:
+        """The faults that do not fail the run, without limits: the worst first."""
+        found = [each for each in self.faults if not each.is_unexpected and each.severity is not Severity.LIMIT]
         return sorted(found, key=lambda each: (each.severity.rank, -len(each.cases)))
 
     @property
     def repaired(self) -> str:
         """``2 of them repaired in 1.29.0: upgrade``: how many known defects newer releases do not have; empty if there are none."""
-        known = [finding.defect for finding in self.accepted if finding.is_expected]
+        known = [fault.defect for fault in self.accepted if fault.is_expected]
         fixed = [defect.fixed for defect in known if defect is not None and defect.fixed]
         when = f"in {fixed[0]}" if len(set(fixed)) == 1 else "since"
         return f"{len(fixed)} of them repaired {when}: upgrade" if fixed else ""
@@ -131,7 +131,7 @@ class RunReport:
     @property
     def counted(self) -> list[str]:
         """What does not fail the run, in words: known defects, ``3 on special values alone``, ``2 inconsistencies``."""
-        known = sum(finding.is_expected for finding in self.accepted)
+        known = sum(fault.is_expected for fault in self.accepted)
         inconsistent = sum(each.is_inconsistency for each in self.accepted if not each.is_expected)
         words = [f"{known} known" if known else "", self.repaired]
         words += [f"{len(self.special)} on special values alone" if self.special else ""]
@@ -187,7 +187,7 @@ class RunReport:
         if self.totals[Verdict.CONFORMS] + self.totals[Verdict.INCONSISTENT] == self.compared:
             return RunLabel.CONFORMS.value, ", ".join(self.counted) or self.balance
         # Wrong values are never a success without a word.
-        expected = any(finding.is_expected for finding in self.findings)
+        expected = any(fault.is_expected for fault in self.faults)
         label = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
         return label.value, ", ".join(self.counted or self.apart[:1])
 

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
+from maxpool_check.judging.faults import Fault, alike, by_name, sentence
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.executions import ExecutionView, cell_line
-from maxpool_check.reporting.findings import Finding, alike, by_name, sentence
 from maxpool_check.reporting.reruns import can_start, next_step
 from maxpool_check.reporting.run_report import RunLabel, RunReport
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.words import plural, shortened, some
 
 _LINES = 25
-_MOST_NEW = 5  # New findings with an example; the others are counted.
+_MOST_NEW = 5  # New faults with an example; the others are counted.
 _MOST_KNOWN = 10  # Lines.
 _MOST_ROWS = 6  # Of a drawing.
 _MOST_PROBLEMS = 6
@@ -33,7 +33,7 @@ def screen(report: RunReport) -> Document:
     head = [*_head(report), *(Paragraph(line, "problem") for line in wrong)]
     verdict, following = closing(report)
     room = _LINES - len(head) - len(following) - 3
-    # As many findings are drawn as there is room for.
+    # As many faults are drawn as there is room for.
     new = next(
         lines for drawn in range(_MOST_NEW, -1, -1) if len(lines := list(_new(report, drawn))) < room - 3 or not drawn
     )
@@ -70,7 +70,7 @@ def _head(report: RunReport) -> Iterator[Block]:
         count = len(report.unexpected)
         new = Span(f"{count} NEW", strong=True, tone="bad") if count else "0 new"
         known = ", ".join(report.counted) or "0 known"
-        yield Paragraph([new, f"{' finding' * bool(count)}{'s' * (count > 1)}, {known}; {report.balance}"])
+        yield Paragraph([new, f"{' fault' * bool(count)}{'s' * (count > 1)}, {known}; {report.balance}"])
 
 
 def problems(report: RunReport) -> list[str]:
@@ -84,11 +84,11 @@ def problems(report: RunReport) -> list[str]:
 
 
 def _new(report: RunReport, drawn: int) -> Iterator[Block]:
-    """The first new findings, each with its example, which is drawn of the first of them; how many more there are."""
+    """The first new faults, each with its example, which is drawn of the first of them; how many more there are."""
     grouped = by_name(report.unexpected)
-    for number, findings in enumerate(grouped[:_MOST_NEW]):
-        first, cases = findings[0], {case for each in findings for case in each.cases}
-        place = f" on {', '.join(each.target for each in findings)}" if len(report.counts) > 1 else ""
+    for number, faults in enumerate(grouped[:_MOST_NEW]):
+        first, cases = faults[0], {case for each in faults for case in each.cases}
+        place = f" on {', '.join(each.target for each in faults)}" if len(report.counts) > 1 else ""
         label = Span(f"{first.label.upper()}  ", strong=True, tone="bad")
         name = first.name if first.defect is not None else ", ".join(some(first.example_kinds or first.kinds, 1))
         about = f"  {first.severity.value}, {plural(len(cases), 'case')}: {first.smallest.case}{place}"
@@ -98,25 +98,25 @@ def _new(report: RunReport, drawn: int) -> Iterator[Block]:
             lines.append(f"looks like {' or '.join(names)}, not expected here")
         yield from (Paragraph(f"  {_cut(line, report.width - 2)}") for line in lines if line.strip())
     if left := sum(map(len, grouped[_MOST_NEW:])):
-        yield Paragraph(f"{left} more new {'finding' if left == 1 else 'findings'}: -v")
+        yield Paragraph(f"{left} more new {'fault' if left == 1 else 'faults'}: -v")
 
 
-def _example(finding: Finding, is_drawn: bool) -> Iterator[str]:
+def _example(fault: Fault, is_drawn: bool) -> Iterator[str]:
     """What is wrong in words, the example, and what explains it."""
-    view, cells = ExecutionView(finding.smallest), finding.smallest.cells
-    yield finding.title if finding.defect is not None else " ".join(map(sentence, finding.example_kinds[:2]))
-    yield from finding.notices
-    if finding.defect is not None and finding.defect.advice:
-        yield f"do: {finding.defect.advice}"
+    view, cells = ExecutionView(fault.smallest), fault.smallest.cells
+    yield fault.title if fault.defect is not None else " ".join(map(sentence, fault.example_kinds[:2]))
+    yield from fault.notices
+    if fault.defect is not None and fault.defect.advice:
+        yield f"do: {fault.defect.advice}"
     if is_drawn:
         yield f"  {view.settings}"
         yield from (f"    {line}" for line in some(_window(view), _MOST_ROWS))
-    total = sum(finding.smallest.counts.values())
+    total = sum(fault.smallest.counts.values())
     more = f"  (and {total - 1} more)" if total > 1 else ""
     wrong = [f"{cell_line(cells[0], kind=False)}{more}"] if cells else [*filter(None, [view.message]), *view.reasons]
     yield from (f"  {line}" for line in wrong[:1])
-    if finding.explanation and is_drawn:
-        yield finding.explanation.partition(" Symptoms of it")[0]
+    if fault.explanation and is_drawn:
+        yield fault.explanation.partition(" Symptoms of it")[0]
 
 
 def _window(view: ExecutionView) -> list[str]:
@@ -129,7 +129,7 @@ def _window(view: ExecutionView) -> list[str]:
 
 
 def _known(report: RunReport, room: int) -> Iterator[Block]:
-    """What is known, the worst first, in so many lines, how much of it is left out, and what is no finding."""
+    """What is known, the worst first, in so many lines, how much of it is left out, and what is no fault."""
     grouped = by_name(report.accepted)
     # Its headings, an empty line and two lines of what is left out.
     rows, count = _rows(report.width, grouped, min(_MOST_KNOWN, room - 4))
@@ -146,7 +146,7 @@ def _known(report: RunReport, room: int) -> Iterator[Block]:
         yield Paragraph(f"{', '.join(report.apart)}: -v")
 
 
-def _rows(width: int, grouped: Sequence[Sequence[Finding]], most: int) -> tuple[list[list[Inline]], int]:
+def _rows(width: int, grouped: Sequence[Sequence[Fault]], most: int) -> tuple[list[list[Inline]], int]:
     """What is wrong, in how many cases, and what to do, on one or two of so many lines for each defect; and how many these are."""
     room = width - max([_NAME, *(len(first.name) for first, *_ in grouped)]) - len("cases") - _ADVICE - 8
     rows: list[list[Inline]] = []
@@ -154,7 +154,7 @@ def _rows(width: int, grouped: Sequence[Sequence[Finding]], most: int) -> tuple[
         # Every title is about MaxPool.
         title = re.sub("^(A )?MaxPool ", "", first.title)
         advice = first.defect.advice if first.defect is not None and first.defect.advice else "-"
-        cases = {case for finding in (first, *others) for case in finding.cases}
+        cases = {case for fault in (first, *others) for case in fault.cases}
         sizes = ((title, max(room, 12)), (advice, _ADVICE))
         columns = [wrap(text, size, max_lines=2, placeholder=" ...") for text, size in sizes]
         lines: list[list[Inline]] = [["", text, "", do] for text, do in zip_longest(*columns, fillvalue="")]

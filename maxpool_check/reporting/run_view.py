@@ -1,6 +1,6 @@
-"""The report of a run as blocks: findings first, what is new, then what is known; then numbers, reasons and the environment.
+"""The report of a run as blocks: faults first, what is new, then what is known; then numbers, reasons and the environment.
 
-A page and a terminal that shows all have every finding in full, Markdown the first ones; the others are rows of a table.
+A page and a terminal that shows all have every fault in full, Markdown the first ones; the others are rows of a table.
 """
 
 import shlex
@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.faults import Fault
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Folded, Inline, Paragraph, Section, Span, Table, code
-from maxpool_check.reporting.finding_view import FindingView
-from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.fault_view import FaultView
 from maxpool_check.reporting.matrix import fault_of
 from maxpool_check.reporting.provenance import environment, interpretations, profiles
 from maxpool_check.reporting.run_report import RunLabel, RunReport
@@ -32,8 +32,8 @@ MOST_REASONS = 12
 EVERYTHING = "maxpool-check report RECORD --report markdown --cases"
 """The command that draws an example of everything, and lists all cases."""
 
-_IN_FULL = 6  # Findings of each target; the others take a line each.
-_MOST_ROWS = 60  # Of a table of findings on up to three targets; one that is wrong in more ways is wrong altogether.
+_IN_FULL = 6  # Faults of each target; the others take a line each.
+_MOST_ROWS = 60  # Of a table of faults on up to three targets; one that is wrong in more ways is wrong altogether.
 _WIDTH = 120  # Messages that begin alike are one reason.
 
 
@@ -61,7 +61,7 @@ class RunView:
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
-        new = [(each, fault_of(each, of)) for of in report.findings if of.defect is None for each in of.executions]
+        new = [(each, fault_of(each, of)) for of in report.faults if of.defect is None for each in of.executions]
         for each, word in sorted(new, key=lambda item: item[0].case):
             if each.verdict is Verdict.REFUSES:
                 self._reason(each, word).add(each.case)
@@ -86,10 +86,10 @@ class RunView:
         text = text if self.form.is_page else shortened(text, _WIDTH, end=False)
         return self._reasons[execution.target, word, text]
 
-    def view_of(self, finding: Finding) -> FindingView:
-        """A finding, in this form."""
+    def view_of(self, fault: Fault) -> FaultView:
+        """A fault, in this form."""
         everything = self.report.cases or self.form.is_page
-        return FindingView(finding, self.record.header, self.form, everything, pages=self.pages)
+        return FaultView(fault, self.record.header, self.form, everything, pages=self.pages)
 
     def verdicts(self) -> tuple[list[Block], list[Block]]:
         """The result of the run with its numbers, and what else is wrong with the run itself."""
@@ -98,7 +98,7 @@ class RunView:
         if label in _texts()["meanings"] and (report.unexpected or report.passed):
             meaning = f"{_texts()['meanings'][label]}{f'; {report.repaired}' * bool(report.repaired)}"
             text = meaning[:1].upper() + meaning[1:]
-        known = sum(finding.is_expected for finding in report.accepted)
+        known = sum(fault.is_expected for fault in report.accepted)
         share = f"{100 * report.totals[Verdict.CONFORMS] // report.compared} %" if report.compared else "-"
         numbers = [(str(len(report.unexpected)), "new"), (str(known), "known"), (share, "conform")]
         numbers = [] if label == RunLabel.INCOMPLETE else numbers
@@ -120,41 +120,43 @@ class RunView:
         right = frozenset(range(1, len(verdicts) + 1))
         return [Table(["target", *map(str, verdicts)], by_verdict, right, "Executions by target and verdict")]
 
-    def overview(self, findings: Sequence[Finding], drawn: Sequence[blocks.Finding] = ()) -> list[Block]:
-        """A row for each finding, those that are drawn as links to it, and what is left out."""
+    def overview(self, faults: Sequence[Fault], drawn: Sequence[blocks.Card] = ()) -> list[Block]:
+        """A row for each fault, those that are drawn as links to it, and what is left out."""
         most = max(_MOST_ROWS, _MOST_ROWS // 3 * len(self.report.record.header.targets))
-        shown = findings[: None if self.everything else most]
+        shown = faults[: None if self.everything else most]
         anchors = {block.anchor for block in drawn}
         rows: list[list[Inline]] = []
-        for finding in shown:
-            view, defect = self.view_of(finding), finding.defect
-            title = view.title if defect is not None else finding.smallest.case
-            title += f" (on {finding.target})" if len(self.targets) > 1 else ""
-            severity = Span(finding.severity.value, tone=finding.severity.value)
-            name = Span(finding.name, code=True, href=f"#{view.anchor}" if view.anchor in anchors else "")
+        for fault in shown:
+            view, defect = self.view_of(fault), fault.defect
+            title = view.title if defect is not None else fault.smallest.case
+            title += f" (on {fault.target})" if len(self.targets) > 1 else ""
+            severity = Span(fault.severity.value, tone=fault.severity.value)
+            name = Span(fault.name, code=True, href=f"#{view.anchor}" if view.anchor in anchors else "")
             advice = defect.advice if defect is not None else ""
-            rows.append([severity, name, title, str(len(finding.cases)), advice])
+            rows.append([severity, name, title, str(len(fault.cases)), advice])
         headings = ["severity", "defect", "what is wrong", "cases", "do"]
         table = Table(headings, rows, frozenset((3,)), "Defects", "overview")
-        note = f"{plural(len(findings), 'finding')}: {len(shown)} in the table, {len(drawn)} in full; {EVERYTHING} shows all."
-        return [table, Paragraph(note)] if len(drawn) < len(findings) else [table]
+        note = (
+            f"{plural(len(faults), 'fault')}: {len(shown)} in the table, {len(drawn)} in full; {EVERYTHING} shows all."
+        )
+        return [table, Paragraph(note)] if len(drawn) < len(faults) else [table]
 
     def faults(self) -> Iterator[Section]:
         """What is new, known, inconsistent and refused: what is not in full is a row."""
-        parts: dict[str, list[Finding]] = {"new": [], "defects": [], "inconsistencies": [], "refused": []}
-        for finding in self.report.findings:
-            name = "inconsistencies" if finding.is_inconsistency else "refused" if finding.is_refusal else "defects"
-            parts["new" if finding.is_unexpected else name].append(finding)
+        parts: dict[str, list[Fault]] = {"new": [], "defects": [], "inconsistencies": [], "refused": []}
+        for fault in self.report.faults:
+            name = "inconsistencies" if fault.is_inconsistency else "refused" if fault.is_refusal else "defects"
+            parts["new" if fault.is_unexpected else name].append(fault)
         left = dict.fromkeys(self.targets, _IN_FULL)
-        for name, findings in parts.items():
+        for name, faults in parts.items():
             in_full = []
-            for finding in findings:
-                if self.everything or left[finding.target] > 0:
-                    left[finding.target] -= 1
-                    in_full.append(finding)
-            drawn = [self.view_of(finding).block() for finding in in_full]
-            table = self.overview(findings, drawn) if len(drawn) < len(findings) or name != "new" else []
-            yield from self.part(name, [*table, *drawn] if findings else [], len(findings))
+            for fault in faults:
+                if self.everything or left[fault.target] > 0:
+                    left[fault.target] -= 1
+                    in_full.append(fault)
+            drawn = [self.view_of(fault).block() for fault in in_full]
+            table = self.overview(faults, drawn) if len(drawn) < len(faults) or name != "new" else []
+            yield from self.part(name, [*table, *drawn] if faults else [], len(faults))
 
     def reasons(self) -> list[Block]:
         """Why executions were refused, not executed or not judged, the most frequent reason first."""
@@ -238,7 +240,7 @@ class RunView:
 
     def summary(self) -> list[Block]:
         """The numbers, and what the words mean."""
-        occurring = {finding.severity for finding in self.report.findings}
+        occurring = {fault.severity for fault in self.report.faults}
         severities = [(severity.value, severity.meaning) for severity in Severity if severity in occurring]
         words = Folded("What the words mean", [blocks.Facts([*_texts()["words"].items(), *severities])])
         balance = _texts()["balance" if severities else "nothing_wrong"]
@@ -259,7 +261,7 @@ def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | N
     view = RunView(report, form, pages)
     results, others = view.verdicts()
     content: list[Block] = [
-        *([blocks.Search()] if form.is_page and report.findings else []),
+        *([blocks.Search()] if form.is_page and report.faults else []),
         *view.faults(),
         Section("In numbers", view.summary(), "summary", "Numbers"),
         *view.part("not-tested", [*view.reasons(), *view.tracebacks()]),

@@ -84,9 +84,9 @@ def test_two_targets_are_run_side_by_side(cli, gated):
     assert "**BLOCK** 2 regressed of 12 executions" in texts["markdown"]
     (comparison,) = json.loads(texts["json"])["comparisons"]
     assert (comparison["decision"], comparison["compared"]) == ("BLOCK", 12)
-    # In a workflow, what blocks is annotated, with Indices and for Y alone, and the summary is appended to.
+    # In a workflow, the fault that blocks is annotated, with Indices and for Y alone, and the summary is appended to.
     annotations = [line for line in done.out.splitlines() if line.startswith("::error")]
-    assert len(annotations) == 2
+    assert len(annotations) == 1
     for line in annotations:
         assert ",title=regressed on" in line
         assert "small.yaml,line=" in line

@@ -25,7 +25,7 @@ RIGHT, SEED, UNDECIDED = (f"python:{KERNELS}:{name}" for name in ("right", "keep
 
 def test_a_divergence_in_the_terminal(process, cli, small):
     process("run", small, "-t", SEED).check(
-        1, "1 NEW finding, 0 known; 8 of 10 comparisons conform",
+        1, "1 NEW fault, 0 known; 8 of 10 comparisons conform",
         "NEW  indices-sentinel, and 1 more  wrong-on-special, 1 case: small:neg-inf",
         "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (and 3 more)",
         "\nUNEXPECTED  1 new\nNext: maxpool-check explain ", err="",
@@ -182,8 +182,8 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     assert (result["kinds"], result["status"]) == (["y-depends-on-indices"], "inconsistent")
     assert not result["unexpected"]
     assert '<skipped message="Y[0, 0, 0, 0] is' in texts["junit"]
-    (finding,) = json.loads(texts["sarif"])["runs"][0]["results"]
-    assert (finding["level"], finding["properties"]["verdict"]) == ("warning", "inconsistent")
+    (fault,) = json.loads(texts["sarif"])["runs"][0]["results"]
+    assert (fault["level"], fault["properties"]["verdict"]) == ("warning", "inconsistent")
     cli(*run, UNDECIDED, "--strict").check(1, "the documents allow, 1 inconsistency")
     # An upgrade to it is reviewed, and blocks if that is asked for.
     cli(*run, RIGHT, "-o", right)

@@ -120,7 +120,7 @@ def test_a_page_is_accessible_in_dark_colours_and_is_one_file(pages, visit):
 
 
 def shown(page):
-    return page.locator("article.finding:visible")
+    return page.locator("article.card:visible")
 
 
 def names(page):
@@ -153,12 +153,12 @@ def test_a_search_goes_into_the_address_and_comes_from_it(pages, visit, name, pa
 
 def test_words_hold_together_and_links_keep_the_search(pages, visit):
     page = visit(pages["graphs"], "#search=float64")
-    rows = page.locator("article.finding:visible table.rows tbody tr:not([hidden])")
+    rows = page.locator("article.card:visible table.rows tbody tr:not([hidden])")
     assert {row.locator("td").nth(3).text_content() for row in rows.all()} == {"float64"}
     search(page, "float64 seed-kept")
     assert set(names(page)) == {"ORT-SEED-KEPT"}
     page.locator("table.overview tr:visible a").first.click()
-    assert page.evaluate("location.hash").startswith("#search=float64+seed-kept&at=finding-")
+    assert page.evaluate("location.hash").startswith("#search=float64+seed-kept&at=fault-")
     again = visit(pages["graphs"], page.evaluate("location.hash"))
     assert focused(again) == focused(page)
     again.locator("nav a", has_text="Environment").click()
@@ -180,7 +180,7 @@ def test_text_is_searched_and_what_is_found_is_said_in_print_too(pages, visit):
     page = visit(pages["graphs"], "#search=onnx-22")
     shown(page).last.scroll_into_view_if_needed()
     notice = page.locator("#filtered")
-    assert " findings with onnx-22." in notice.text_content()
+    assert " faults with onnx-22." in notice.text_content()
     assert notice.evaluate("(each) => each.getBoundingClientRect().top") < 100
     page.emulate_media(media="print")
     assert notice.is_visible()
@@ -216,7 +216,7 @@ def test_keys_go_to_the_next_and_the_previous_finding(pages, visit):
 
 def test_copying_a_command(pages, visit):
     page = visit(pages["run"], permissions=["clipboard-read", "clipboard-write"])
-    line = page.locator(".finding .command").first
+    line = page.locator(".card .command").first
     line.get_by_role("button", name="Copy").click()
     line.get_by_role("button", name="Copied").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
@@ -226,7 +226,7 @@ def test_copying_a_command(pages, visit):
 
 def test_without_javascript_and_in_print_everything_can_be_read(pages, visit):
     page = visit(pages["run"], java_script_enabled=False)
-    assert shown(page).count() == page.locator("article.finding").count() > 2
+    assert shown(page).count() == page.locator("article.card").count() > 2
     assert not page.locator("#filters").is_visible()
     assert page.locator("button:visible").count() == 0
     page.locator("details.cases summary").first.click()

@@ -124,7 +124,7 @@ LONG = "word " * 100 + "last-word"
 
 
 def many_faults():
-    """The report of a run with more findings, reasons and words than a report shows."""
+    """The report of a run with more faults, reasons and words than a report shows."""
     entries = [
         msgspec.structs.replace(
             SEED, id=f"D-{at}", title=f"Wrong in the way {at}", reason="It reads other cells. " * 20

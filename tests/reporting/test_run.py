@@ -86,8 +86,8 @@ def test_the_example_is_the_most_convincing_case_and_not_the_smallest():
         wrong("cell", "-1.0", "0.0", 1, ("-1.0",)), wrong("large", "-1.0", "0.0", 90, ("-1.0", "-2.0")),
         wrong("plain", "-1.0", "0.0", 4, ("-1.0", "-2.0")),
     ]  # fmt: skip
-    (finding,) = report_of(*found, exit_code=ExitCode.UNEXPECTED).findings
-    order = [each.case.rpartition(":")[2] for each in finding.executions]
+    (fault,) = report_of(*found, exit_code=ExitCode.UNEXPECTED).faults
+    order = [each.case.rpartition(":")[2] for each in fault.executions]
     assert order == ["plain", "large", "cell", "inf", "sign"]
 
 
@@ -158,8 +158,8 @@ def test_every_execution_is_somewhere_on_the_page_and_commands_name_cases_of_the
             shown |= listed
     assert shown == {execution.case for execution in stored.executions}
     ids = {case.id for case in shipped().cases}
-    for finding in made.findings:
-        words = commands(finding.smallest, stored.header)[0][1].split()
+    for fault in made.faults:
+        words = commands(fault.smallest, stored.header)[0][1].split()
         assert words[:2] == ["maxpool-check", "run"]
         assert words[words.index("-k") + 1] in ids
         assert words[2] == "corpus:contexts/pad.yaml"

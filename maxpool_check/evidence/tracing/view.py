@@ -9,9 +9,9 @@ from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import (
     Block,
     Bullets,
+    Card,
     Document,
     Facts,
-    Finding,
     Folded,
     Inline,
     Names,
@@ -106,7 +106,7 @@ def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Secti
         proposal = f" Proposed: {each.proposal}" if each.proposal else ""
         text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{proposal}{confirmed}"
         facts.append((f"erratum {each.number}", text))
-    inner: list[Block] = [Facts(facts), *(_finding(trace, clause) for clause in clauses)]
+    inner: list[Block] = [Facts(facts), *(_card(trace, clause) for clause in clauses)]
     return Section(title, inner, f"documents-{slug(documents.name)}", documents.name)
 
 
@@ -122,7 +122,7 @@ def _rows(trace: Trace, clause: TracedClause) -> Iterator[Sequence[Inline]]:
     yield from (("", "", Span(line, tone=tone)) for line in lines[1:])
 
 
-def _finding(trace: Trace, clause: TracedClause) -> Finding:
+def _card(trace: Trace, clause: TracedClause) -> Card:
     origin = f"Follows from {', '.join(clause.origin)}." if clause.origin else ""
     without = (
         f"No case of {', '.join(clause.without_case)} is about it." if clause.cases and clause.without_case else ""
@@ -141,7 +141,7 @@ def _finding(trace: Trace, clause: TracedClause) -> Finding:
     badge = Span(standing(clause).partition(f": {clause.reason}")[0], tone=_tone(clause))
     data = {"status": clause.status.value, "coverage": _coverage(clause), "kinds": ""}
     about, anchor = f"{clause.kind.value} in {place(clause)}", slug(f"clause-{clause.id}")
-    return Finding(anchor, Span(clause.id, code=True), [badge], about, inner, data)
+    return Card(anchor, Span(clause.id, code=True), [badge], about, inner, data)
 
 
 def _coverage(clause: TracedClause) -> str:

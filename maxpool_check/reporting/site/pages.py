@@ -13,11 +13,11 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.faults import Fault
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.blocks import Matrix, slug
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.finding_view import FindingView
-from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.fault_view import FaultView
 from maxpool_check.reporting.matrix import cell, counts
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.writers import Form
@@ -63,7 +63,7 @@ class Run:
     @cached_property
     def by_document(self) -> dict[str, Counter[str]]:
         """The number of executions by document and word of :mod:`maxpool_check.reporting.matrix`."""
-        return counts(self.report.record, self.target.name, self.report.findings, lambda each: each.spec)
+        return counts(self.report.record, self.target.name, self.report.faults, lambda each: each.spec)
 
     @cached_property
     def total(self) -> Counter[str]:
@@ -80,7 +80,7 @@ class Collected:
 
     def __init__(self, records: Iterable[tuple[str, Record]]) -> None:
         self.runs: list[Run] = []
-        self.defects: dict[str, dict[Run, Finding]] = defaultdict(dict)
+        self.defects: dict[str, dict[Run, Fault]] = defaultdict(dict)
         self.cases, self.kinds, self.clauses = (dict[str, ByRun]() for _ in range(3))
         ordered = sorted(records, key=lambda item: item[1].header.started)
         releases = Counter(target.release or target.name for _, record in ordered for target in record.header.targets)
@@ -93,9 +93,9 @@ class Collected:
                     title += f" ({rest or target.provider})"
                 runs[target.name] = Run(name, title, target, report)
             self.runs += runs.values()
-            for finding in report.findings:
-                if finding.defect is not None:
-                    self.defects[finding.defect.id].setdefault(runs[finding.target], finding)
+            for fault in report.faults:
+                if fault.defect is not None:
+                    self.defects[fault.defect.id].setdefault(runs[fault.target], fault)
             for each in record.executions:
                 topics = [(self.cases, each.case), *((self.kinds, kind) for kind in each.kinds)]
                 for table, topic in [*topics, *((self.clauses, clause) for clause in each.clauses)]:
@@ -198,8 +198,8 @@ def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
         yield Page(f"{folder}/index.html", "list", title, values)
 
 
-def _defect(collected: Collected, name: str, shown: Mapping[Run, Finding]) -> Page:
-    cases = list(dict.fromkeys(case for finding in shown.values() for case in finding.cases))
+def _defect(collected: Collected, name: str, shown: Mapping[Run, Fault]) -> Page:
+    cases = list(dict.fromkeys(case for fault in shown.values() for case in fault.cases))
     results, rows = [collected.cases[case] for case in cases], []
     for run in (run for runs in collected.runtimes.values() for run in runs):
         if all(run.target.distribution != each.target.distribution for each in shown):
@@ -216,8 +216,8 @@ def _defect(collected: Collected, name: str, shown: Mapping[Run, Finding]) -> Pa
         else:
             rows.append((run, "dim", "not run"))
     last, entry = list(shown)[-1], collected.entries[name]
-    finding = FindingView(shown[last], last.report.record.header, Form.HTML, pages=below).block()
-    values = {"entry": entry, "rows": rows, "last": last, "finding": finding, "cases": cases}
+    fault = FaultView(shown[last], last.report.record.header, Form.HTML, pages=below).block()
+    values = {"entry": entry, "rows": rows, "last": last, "fault": fault, "cases": cases}
     return Page(address("defects", name), "defect", name, values, entry.title)
 
 

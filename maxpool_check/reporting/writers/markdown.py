@@ -40,12 +40,12 @@ def inline(text: Inline) -> str:
 
 
 def _block(block: Block, level: int) -> str:
-    """A block as Markdown; the heading of a section or finding has this level."""
+    """A block as Markdown; the heading of a section or card has this level."""
     match block:
         case blocks.Section(title, content, anchor):
             place = f'<a id="{anchor}"></a>' if anchor else ""
             return markup.joined([place, f"{'#' * level} {inline(title)}", markdown(content, level + 1)])
-        case blocks.Finding(anchor, title, badges, about, content):
+        case blocks.Card(anchor, title, badges, about, content):
             place, words = f'<a id="{anchor}"></a>', ", ".join(map(inline, badges))
             head = [place, f"{'#' * level} {inline(title)}", markup.wrapped(f"{words}: {inline(about)}")]
             return markup.joined([*head, markdown(content, level + 1)])

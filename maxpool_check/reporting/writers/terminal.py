@@ -89,7 +89,7 @@ class _Writer:
                     self._say(f"[bold]{_marked(title)}[/]")
                 self.write_all(content, 2 if title else 0)
                 self.space()
-            case blocks.Finding(_, title, badges, about, content):
+            case blocks.Card(_, title, badges, about, content):
                 status = replace(badges[0], text=badges[0].text.upper(), strong=True)
                 first, *others = map(_marked, (status, *badges[1:]))
                 behind = f" ({', '.join(others)})" if others else ""

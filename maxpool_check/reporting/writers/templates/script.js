@@ -3,7 +3,7 @@
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const form = document.getElementById("filters");
-  const findings = all(".finding");
+  const cards = all(".card");
   let current = -1;
 
   for (const button of all(".copy")) {
@@ -23,39 +23,39 @@
     return paragraph.textContent.slice(file.length + 2).trim().split(", ").map((name) => `${file}:${name}`);
   };
   const text = (each) => [each.textContent, ...Object.values(each.dataset)].join(" ").toLowerCase();
-  const searched = new Map(findings.map((finding) => [finding, [finding, ...finding.children, ...all("tr", finding)]
-    .map((each) => each === finding ? Object.values(each.dataset).join(" ").toLowerCase()
+  const searched = new Map(cards.map((card) => [card, [card, ...card.children, ...all("tr", card)]
+    .map((each) => each === card ? Object.values(each.dataset).join(" ").toLowerCase()
       : each.matches(".rules, .command") ? "" : text(each)).join(" ")]));
   const field = form.elements.search;
   const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (there, wanted) => wanted.every((word) => there.includes(word));
 
-  // Of a finding that fits, the rows of cases that fit by themselves, or all of them if none does.
-  function filterRows(finding, wanted) {
-    const rows = all("table.rows tbody tr", finding);
+  // Of a card that fits, the rows of cases that fit by themselves, or all of them if none does.
+  function filterRows(card, wanted) {
+    const rows = all("table.rows tbody tr", card);
     const fitting = rows.filter((row) => fits(text(row), wanted));
     for (const row of rows) {
       row.hidden = fitting.length > 0 && !fitting.includes(row);
       row.classList.toggle("current", wanted.length > 0 && !row.hidden && fitting.length === 1);
     }
     const isPart = wanted.length > 0 && fitting.length > 0 && fitting.length < rows.length;
-    if (isPart) finding.querySelector("details.cases").open = true;
-    finding.querySelector(".filtered-count").textContent = isPart ? `; of these ${fitting.length} shown` : "";
+    if (isPart) card.querySelector("details.cases").open = true;
+    card.querySelector(".filtered-count").textContent = isPart ? `; of these ${fitting.length} shown` : "";
   }
 
   function apply() {
     const wanted = words();
-    for (const finding of findings) {
-      finding.hidden = !fits(searched.get(finding), wanted);
-      if (!finding.hidden) filterRows(finding, wanted);
+    for (const card of cards) {
+      card.hidden = !fits(searched.get(card), wanted);
+      if (!card.hidden) filterRows(card, wanted);
     }
     for (const link of all("table.overview tbody a")) {
       link.closest("tr").hidden = Boolean(document.getElementById(decodeURIComponent(link.hash.slice(1)))?.hidden);
     }
-    const number = findings.filter((each) => !each.hidden).length, passing = wanted.length ? markPassing(field.value.trim()) : "";
+    const number = cards.filter((each) => !each.hidden).length, passing = wanted.length ? markPassing(field.value.trim()) : "";
     const told = wanted.length
-      ? `${number} of ${findings.length} ${form.dataset.noun} with ${field.value.trim()}.${passing}`
-      : `${findings.length} ${form.dataset.noun}.`;
+      ? `${number} of ${cards.length} ${form.dataset.noun} with ${field.value.trim()}.${passing}`
+      : `${cards.length} ${form.dataset.noun}.`;
     const notice = document.getElementById("filtered");
     document.getElementById("count").textContent = told;
     notice.querySelector("span").textContent = told;
@@ -81,7 +81,7 @@
     const values = new URLSearchParams(given);
     field.value = values.get("search") || "";
     apply();
-    arrive(document.getElementById(values.get("at")) || findings.find((each) => !each.hidden));
+    arrive(document.getElementById(values.get("at")) || cards.find((each) => !each.hidden));
     document.querySelector("tr.current:not([hidden])")?.scrollIntoView({ block: "center" });
   }
 
@@ -93,8 +93,8 @@
   }
 
   function arrive(place) {
-    for (const each of findings) each.classList.toggle("current", each === place);
-    current = findings.includes(place) ? findings.indexOf(place) : current;
+    for (const each of cards) each.classList.toggle("current", each === place);
+    current = cards.includes(place) ? cards.indexOf(place) : current;
     place?.focus({ preventScroll: true });
     place?.scrollIntoView({ block: "start" });
   }
@@ -105,8 +105,8 @@
   }
 
   function move(step) {
-    for (let next = current + step; next >= 0 && next < findings.length; next += step) {
-      if (!findings[next].hidden) return go(findings[next]);
+    for (let next = current + step; next >= 0 && next < cards.length; next += step) {
+      if (!cards[next].hidden) return go(cards[next]);
     }
   }
 

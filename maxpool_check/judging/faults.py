@@ -51,7 +51,7 @@ _CELLS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class Fault:
     """Executions of one target that are wrong, or inconsistent, for the same cause, the example first.
 
     ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y. ``defect`` is the known
@@ -161,18 +161,18 @@ class Finding:
         return " ".join(sentences)
 
 
-def findings(record: Record) -> list[Finding]:
-    """What is wrong with the targets in the header: by target, unexpected findings first, the worst of each first.
+def faults(record: Record) -> list[Fault]:
+    """What is wrong with the targets in the header: by target, unexpected faults first, the worst of each first.
 
-    What a known defect expects, or names, is one finding; other executions are grouped by their kinds.
+    What a known defect expects, or names, is one fault; other executions are grouped by their kinds.
     """
     defects = {(entry.target, entry.id): entry for entry in (record.footer.known if record.footer else ())}
-    faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
+    wrong: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
     for execution in record.executions:
-        if execution.verdict in REPORTED and execution.target in faults:
-            faults[execution.target].append(execution)
+        if execution.verdict in REPORTED and execution.target in wrong:
+            wrong[execution.target].append(execution)
     result = []
-    for target, executions in faults.items():
+    for target, executions in wrong.items():
         contradicted = record.footer.contradicted.get(target, {}) if record.footer else {}
         causes = named_causes(executions, contradicted)
         groups: dict[tuple[str, bool, bool], _Groups] = defaultdict(lambda: defaultdict(list))
@@ -187,7 +187,7 @@ def findings(record: Record) -> list[Finding]:
             group[_main_kinds(narrowed, named)].append(narrowed)
         for (status, *_), by_kinds in groups.items():
             for kinds, alike in _by_cause(_merged(by_kinds)).items():
-                result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
+                result.append(Fault(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
         for (name, status), alike in expected.items():
             # A record of a run that did not end does not describe its defects.
             nameless = KnownEntry(id=name, target=target, status=KnownStatus.EXPECTED, kinds=(), reason="")
@@ -196,29 +196,40 @@ def findings(record: Record) -> list[Finding]:
             # What shows all kinds of a defect at once is the odd one among its executions.
             typical = Counter(frozenset(execution.kinds) for execution in alike).most_common(1)[0][0]
             ordered = _in_order(alike, typical, entry.example)
-            result.append(Finding(target, tuple(sorted(kinds)), status, ordered, entry))
-    places = {target: number for number, target in enumerate(faults)}
+            result.append(Fault(target, tuple(sorted(kinds)), status, ordered, entry))
+    places = {target: number for number, target in enumerate(wrong)}
 
-    def order(finding: Finding) -> tuple[object, ...]:
-        rank = (places[finding.target], finding.is_expected, not finding.is_unexpected, finding.severity.rank)
-        return *rank, -len(finding.cases), finding.kinds
+    def order(fault: Fault) -> tuple[object, ...]:
+        rank = (places[fault.target], fault.is_expected, not fault.is_unexpected, fault.severity.rank)
+        return *rank, -len(fault.cases), fault.kinds
 
     return sorted(result, key=order)
 
 
-def by_name(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings of the same name, on several targets, together."""
-    grouped: dict[str, list[Finding]] = {}
-    for finding in findings:
-        grouped.setdefault(finding.name, []).append(finding)
+def faults_of(record: Record, target: str) -> dict[tuple[str, str], Fault]:
+    """The fault of each execution of a target that is wrong, or inconsistent, by its case and variant."""
+    own = (fault for fault in faults(record) if fault.target == target)
+    return {(each.case, each.variant): fault for fault in own for each in fault.executions}
+
+
+def by_name(faults: Iterable[Fault]) -> list[list[Fault]]:
+    """Faults of the same name, on several targets, together."""
+    grouped: dict[str, list[Fault]] = {}
+    for fault in faults:
+        grouped.setdefault(fault.name, []).append(fault)
     return list(grouped.values())
 
 
-def alike(finding: Finding, known: Iterable[KnownEntry]) -> list[str]:
-    """The known defects of its target that show themselves in the same kinds as a finding that nothing names, if they are few."""
-    kinds = {*finding.kinds} - _DEPENDENT - _VAGUE - _FREQUENT
-    ids = [each.id for each in known if each.target == finding.target and {*each.kinds} - _DEPENDENT - _VAGUE == kinds]
-    return ids if kinds and finding.defect is None and len(ids) <= _MOST_POSSIBLE else []
+def cases_of(faults: Iterable[Fault]) -> list[str]:
+    """The cases of faults, without repetition."""
+    return list(dict.fromkeys(case for fault in faults for case in fault.cases))
+
+
+def alike(fault: Fault, known: Iterable[KnownEntry]) -> list[str]:
+    """The known defects of its target that show themselves in the same kinds as a fault that nothing names, if they are few."""
+    kinds = {*fault.kinds} - _DEPENDENT - _VAGUE - _FREQUENT
+    ids = [each.id for each in known if each.target == fault.target and {*each.kinds} - _DEPENDENT - _VAGUE == kinds]
+    return ids if kinds and fault.defect is None and len(ids) <= _MOST_POSSIBLE else []
 
 
 def _of_unexplained(execution: Execution) -> Execution:

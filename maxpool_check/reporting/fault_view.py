@@ -1,4 +1,4 @@
-"""A finding as blocks: what is wrong, its example with the window drawn, how to repeat it, its cases."""
+"""A fault as blocks: what is wrong, its example with the window drawn, how to repeat it, its cases."""
 
 import re
 from collections import Counter, defaultdict
@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from maxpool_check.judging.faults import Fault, sentence
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Inline, Names, Paragraph, Span, code, slug
 from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import Execution, RunHeader
 from maxpool_check.words import plural, shortened
 
 MOST_ROWS = 900
-"""The most cases of a finding that a page lists in rows; the number of all is always there."""
+"""The most cases of a fault that a page lists in rows; the number of all is always there."""
 
 _BRIEF = 300
 """Of a refusal, and of more cases than these, the rows have no titles and messages."""
@@ -28,8 +28,8 @@ _LONGEST = 300
 
 
 @dataclass(frozen=True)
-class FindingView:
-    """A finding of the run with this header, and how to show it; with ``everything``, nothing is shortened.
+class FaultView:
+    """A fault of the run with this header, and how to show it; with ``everything``, nothing is shortened.
 
     A page shows each variant of the example, the rules, and a row for each case; other forms the example and a command that runs it.
 
@@ -37,7 +37,7 @@ class FindingView:
     of a page by its folder and name.
     """
 
-    finding: Finding
+    fault: Fault
     header: RunHeader
     form: Form
     everything: bool = False
@@ -48,51 +48,51 @@ class FindingView:
     @property
     def anchor(self) -> str:
         """The id of its element."""
-        return slug(f"finding-{self.finding.target}-{self.finding.status}-{self.finding.name}")
+        return slug(f"fault-{self.fault.target}-{self.fault.status}-{self.fault.name}")
 
     @property
     def title(self) -> str:
         """The title of the defect, or what the kinds mean."""
-        return self._cut(self.finding.title)
+        return self._cut(self.fault.title)
 
-    def block(self, *, is_brief: bool = False) -> blocks.Finding:
+    def block(self, *, is_brief: bool = False) -> blocks.Card:
         """All of it; ``is_brief``: the notes alone instead of why it happens."""
-        finding = self.finding
-        severity = Span(finding.severity.value, tone=finding.severity.value)
-        tone = "unexpected" if finding.is_unexpected else "known"
-        badges = [Span(self.label or finding.label, strong=finding.is_unexpected, tone=tone), severity]
-        title: list[str | Span] = [Span(self.finding.name, code=True)]
-        if finding.defect is not None and finding.defect.title:
+        fault = self.fault
+        severity = Span(fault.severity.value, tone=fault.severity.value)
+        tone = "unexpected" if fault.is_unexpected else "known"
+        badges = [Span(self.label or fault.label, strong=fault.is_unexpected, tone=tone), severity]
+        title: list[str | Span] = [Span(self.fault.name, code=True)]
+        if fault.defect is not None and fault.defect.title:
             title.append(f": {self.title}")
-        amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')} on "
+        amount = f"{plural(len(fault.cases), 'case')} in {plural(len(fault.executions), 'execution')} on "
         data = {
-            "target": finding.target,
-            "severity": finding.severity.value,
-            "kinds": " ".join(finding.kinds),
-            "name": self.finding.name,
+            "target": fault.target,
+            "severity": fault.severity.value,
+            "kinds": " ".join(fault.kinds),
+            "name": self.fault.name,
         }
         about = map(Paragraph, self.notes) if is_brief else self._about()
-        again = [blocks.Command(text, about) for about, text in commands(finding.smallest, self.header)]
+        again = [blocks.Command(text, about) for about, text in commands(fault.smallest, self.header)]
         again = again if self.form.is_page else again[:1]
         content = [*about, *self._example(), *self._references(), *again, *self._cases()]
-        return blocks.Finding(self.anchor, title, badges, [amount, code(finding.target)], content, data)
+        return blocks.Card(self.anchor, title, badges, [amount, code(fault.target)], content, data)
 
     def _about(self) -> Iterator[Block]:
         """What to do; why it happens, if it is reviewed, otherwise what its kinds mean; what else is known of it."""
-        finding, defect = self.finding, self.finding.defect
+        fault, defect = self.fault, self.fault.defect
         if defect is not None and not self.notes:
             yield from [Paragraph(Span(f"Repaired in {defect.fixed}: upgrade.", strong=True))] if defect.fixed else []
             yield from [Paragraph(Span(f"To avoid it: {defect.remedy}.", strong=True))] if defect.remedy else []
         if defect is not None and defect.reason:
             yield Paragraph(" ".join(defect.reason.split()))
         else:
-            yield from (Paragraph(sentence(kind)) for kind in finding.example_kinds[:_MOST_KINDS])
-        notes: list[Inline] = [finding.explanation] if defect is None and finding.explanation else []
-        notes += finding.notices
+            yield from (Paragraph(sentence(kind)) for kind in fault.example_kinds[:_MOST_KINDS])
+        notes: list[Inline] = [fault.explanation] if defect is None and fault.explanation else []
+        notes += fault.notices
         if defect is not None and defect.issue:
             is_link = re.fullmatch(r"https://[\w./?#&=%~+-]+", defect.issue)
             notes.append(["Upstream: ", Span(defect.issue, href=defect.issue if is_link else "")])
-        variants = Counter(execution.variant for execution in finding.executions)
+        variants = Counter(execution.variant for execution in fault.executions)
         if len(variants) > 1:
             notes.append(f"Executions: {', '.join(f'{number} {variant}' for variant, number in variants.items())}.")
         if defect is not None and self.pages is not None:
@@ -103,10 +103,10 @@ class FindingView:
 
     def _example(self) -> Iterator[Block]:
         """The example, on a page in each variant that shows something else."""
-        example = self.finding.smallest
+        example = self.fault.smallest
         yield Paragraph(["Example ", code(example.case), f": {self._cut(example.title)}"])
         alike: dict[tuple[object, ...], list[Execution]] = defaultdict(list)
-        for each in self.finding.executions:
+        for each in self.fault.executions:
             if each.case == example.case:
                 alike[each.verdict, each.kinds, each.cells, each.cells or each.message].append(each)
         most = None if self.everything or self.form.is_page else _MOST_LINES
@@ -118,7 +118,7 @@ class FindingView:
 
     def _references(self) -> Iterator[Block]:
         """The rules and clauses, and what is wrong with the document."""
-        by_case = {execution.case: execution.clauses for execution in self.finding.executions}
+        by_case = {execution.case: execution.clauses for execution in self.fault.executions}
         clauses = Counter(clause for named in by_case.values() for clause in named).most_common()
         if self.form.is_page:
             text: list[str | Span] = ["Its cases are about: " if clauses else "Its cases name no clause."]
@@ -127,14 +127,14 @@ class FindingView:
                 text += [", "] * (number > 0) + [Span(clause, href=place), f" ({plural(count, 'case')})"]
             about = Paragraph("The kinds that the example shows, with the rule that each is judged by:")
             rules = {kind.value: f" Rule: {each.clause}." for kind, each in DESCRIPTIONS.items() if each.clause}
-            shown = dict.fromkeys([*self.finding.smallest.kinds, *self.finding.smallest.counts])
+            shown = dict.fromkeys([*self.fault.smallest.kinds, *self.fault.smallest.counts])
             judged = blocks.Facts([(kind, f"{sentence(kind)}{rules.get(kind, '')}") for kind in shown])
             yield blocks.Folded("The rules and clauses", [about, judged, Paragraph(text)], "rules")
-        if self.finding.smallest.erratum:
-            yield Paragraph(f"Erratum of the document: {self._cut(self.finding.smallest.erratum)}")
+        if self.fault.smallest.erratum:
+            yield Paragraph(f"Erratum of the document: {self._cut(self.fault.smallest.erratum)}")
 
     def _cases(self) -> Iterator[Block]:
-        cases = self.finding.cases
+        cases = self.fault.cases
         words = plural(len(cases), "case")
         if self.form.is_page:
             rest = [Paragraph(f"{len(cases) - MOST_ROWS} more; the record has all of them.")] * (len(cases) > MOST_ROWS)
@@ -145,9 +145,9 @@ class FindingView:
     def _rows(self) -> blocks.Table:
         """A row for each case: the variants that show it, and the first wrong cell or the message."""
         by_case: dict[str, list[Execution]] = defaultdict(list)
-        for execution in self.finding.executions:
+        for execution in self.fault.executions:
             by_case[execution.case].append(execution)
-        is_brief = self.finding.is_refusal or len(by_case) > _BRIEF
+        is_brief = self.fault.is_refusal or len(by_case) > _BRIEF
         rows: list[list[Inline]] = []
         shown = list(by_case.values())[:MOST_ROWS]
         for first, *others in shown:
@@ -159,7 +159,7 @@ class FindingView:
             rows.append([case, variants, first.spec, dtype, *([] if is_brief else [ExecutionView(first).first])])
         headings = ["case", "variants", "document", "dtype", "expected and got"][: 4 if is_brief else 5]
         data = [{"clauses": " ".join(first.clauses)} if first.clauses else {} for first, *_ in shown]
-        return blocks.Table(headings, rows, label=f"Cases of {self.finding.name}", name="rows", data=data)
+        return blocks.Table(headings, rows, label=f"Cases of {self.fault.name}", name="rows", data=data)
 
     def _cut(self, text: str) -> str:
         is_whole = self.everything or self.form.is_page
