@@ -21,6 +21,7 @@ import pytest
 from maxpool_check.commands.main import main
 from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.collection import collect
+from maxpool_check.results.record import Execution, Line
 from maxpool_check.results.storage import record_of
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import parse
@@ -64,6 +65,13 @@ class Finished:
     @property
     def json(self):
         return json.loads(self.out)
+
+    @property
+    def results(self):
+        """The executions of the record that ``-q -o -`` wrote, with what a record leaves out."""
+        lines = [msgspec.json.decode(line, type=Line) for line in self.out.splitlines() if line.startswith("{")]
+        executions = [line for line in lines if isinstance(line, Execution)]
+        return [{name: getattr(each, name) for name in (*each.__struct_fields__, "unexpected")} for each in executions]
 
     def check(self, code, *texts, out=None, err=None):
         """Hold it to an exit code, and to texts: of stderr where that is 2, and else of stdout; also where they are broken.

@@ -31,6 +31,7 @@ _SCHEMAS = {
     "defects": "corpus.defect_file:SCHEMA",
     "outputs": "running.outputs:SCHEMA",
     "record": "results.storage:schema",
+    "run": "reporting.json:schema",
     "trace": "evidence.tracing.trace:trace_schema",
     "vectors": "exporting.vectors:vector_file_schema",
 }

@@ -1,17 +1,25 @@
-"""The JSON document of a run, for scripts."""
+"""The JSON document of a run, for programs: its numbers, and its faults, each with an execution that shows it whole.
 
-from collections.abc import Iterator, Mapping, Sequence
+All executions are the record of the run, which ``-o`` writes. The schema of the document follows from the types.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
 from maxpool_check import inert
-from maxpool_check.judging.faults import hypothesis
+from maxpool_check.judging.faults import Fault, hypothesis
+from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import Execution, TargetDescription, Verdict
+from maxpool_check.results.details import Cell, Input, WrongShape
+from maxpool_check.results.outputs import StoredOutput
+from maxpool_check.results.record import Execution, KnownEntry, RunHeader, TargetDescription, Verdict
 
-SCHEMA = "maxpool-check/run/1"
+SCHEMA = "maxpool-check/run/2"
 
+MOST_VALUES = 1000
+"""An output of more values is left out."""
 
 _FIELDS = (
     "case", "target", "variant", "verdict", "kinds", "known", "unexpected", "status", "limit", "information", "counts",
@@ -20,22 +28,184 @@ _FIELDS = (
 _CELL_FIELDS = ("at", "output", "expected", "got", "kind", "window")
 
 
+class OutputData(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that a target returned; ``values`` row-major, as exact text."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[str, ...]
+
+
+class ExampleData(msgspec.Struct, frozen=True, kw_only=True):
+    """The execution that shows a fault best."""
+
+    case: str
+    variant: str
+    title: str
+    spec: str
+    """The document that defines the result."""
+    origin: str
+    """The place of the case, ``FILE:LINE``."""
+    opset: int | None
+    """The operator set of the model, None if the target takes none."""
+    translation: tuple[str, ...]
+    """What was changed to ask the target for it, in words."""
+    verdict: Verdict
+    kinds: tuple[str, ...]
+    message: str
+    input: Input | None
+    """X with its values if they are few, the attributes, and the graph if there are several nodes."""
+    counts: dict[str, int]
+    """The number of wrong cells of each kind."""
+    cells: tuple[Cell, ...]
+    """Some of the wrong cells, each with what was expected, what was returned, and its window."""
+    shapes: dict[str, WrongShape]
+    """The outputs of a wrong shape."""
+    got: dict[str, OutputData]
+    """The outputs that are not the reference's, if the record holds them and they have at most 1,000 values."""
+
+
+class FaultData(msgspec.Struct, frozen=True, kw_only=True):
+    """Executions of a target that one mistake explains."""
+
+    target: str
+    name: str
+    """The id of the known defect, or the kinds of what none explains."""
+    defect: str | None
+    """The id of the known defect that names it."""
+    status: str
+    """``new``, ``changed``, ``expected``, ``special``, ``outside`` or ``inconsistent``."""
+    severity: str
+    kinds: tuple[str, ...]
+    sentence: str
+    """What is wrong."""
+    cause: str
+    """The mistake in the whole result that explains executions, and how many; empty if none does."""
+    cases: int
+    """How many cases show it."""
+    executions: int
+    """How many executions show it."""
+    smallest: ExampleData
+    command: str
+    """The command line that shows the smallest execution again."""
+
+
+class ErrorData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a run is incomplete, or did not begin; a mistake in a file has its place, and what failed on a target its first case."""
+
+    message: str
+    target: str | None = None
+    case: str | None = None
+    executions: int = 0
+    """How many executions failed in this way."""
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class RunDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The document of a run."""
+
+    schema: str = SCHEMA
+    exit_code: int
+    complete: bool
+    """Whether the run ended, and nothing was left out."""
+    summary: dict[str, int]
+    """The numbers of cases and executions, and of executions by verdict."""
+    profile: dict[str, dict[str, str]]
+    """How each document was interpreted, by its open points."""
+    targets: list[dict[str, Any]]
+    """The targets, as in the header of a record, each with its number of executions by verdict."""
+    faults: list[FaultData]
+    """The faults, by target, those that fail the run first."""
+    known: tuple[KnownEntry, ...]
+    """What became of the known defects."""
+    errors: list[ErrorData]
+
+
 def write(report: RunReport, file: TextIO) -> None:
-    """Write one JSON document for a whole run, each result on a line of its own."""
+    """Write the document of a run."""
     record = report.record
-    document = {
-        "schema": SCHEMA,
-        "exit_code": report.exit_code,
-        "complete": record.footer is not None and not record.footer.errors,
-        "summary": {"cases": record.header.cases, "executions": len(record.executions)} | report.totals,
-        "profile": record.header.profile,
-        "targets": [{**target_data(target), "summary": report.counts[target.name]} for target in record.header.targets],
-        "results": map(result_data, record.executions),
-        "known": msgspec.to_builtins(report.known),
-        "errors": [{"message": message} for message in report.problems] if record.footer else [],
-    }
-    write_object(file, document)
+    document = RunDocument(
+        exit_code=report.exit_code,
+        complete=record.footer is not None and not record.footer.errors,
+        summary={
+            "cases": record.header.cases,
+            "executions": len(record.executions),
+            **{verdict.value: count for verdict, count in report.totals.items()},
+        },
+        profile=record.header.profile,
+        targets=[{**target_data(each), "summary": report.counts[each.name]} for each in record.header.targets],
+        faults=[_fault(each, record.header, record.outputs) for each in report.faults],
+        known=tuple(report.known),
+        errors=[*(ErrorData(message=each) for each in report.problems if record.footer), *_failures(record.executions)],
+    )
+    members = msgspec.to_builtins(document)
+    write_object(file, members | {"faults": iter(members["faults"])})
     file.write("\n")
+
+
+def failure(exit_code: int, errors: Sequence[Mapping[str, Any]]) -> str:
+    """The document of a run that failed before its first execution; ``errors`` have the members of :class:`ErrorData`."""
+    nothing = {"cases": 0, "executions": 0, **dict.fromkeys((verdict.value for verdict in Verdict), 0)}
+    document = RunDocument(
+        exit_code=exit_code,
+        complete=False,
+        summary=nothing,
+        profile={},
+        targets=[],
+        faults=[],
+        known=(),
+        errors=[ErrorData(**each) for each in errors],
+    )
+    return inert.dumps(msgspec.to_builtins(document), indent=1)
+
+
+def schema() -> Mapping[str, Any]:
+    """The JSON Schema of the document of a run."""
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "maxpool-check run --report json"}
+    return title | msgspec.json.schema(RunDocument)
+
+
+def _failures(executions: Iterable[Execution]) -> Iterator[ErrorData]:
+    """What failed in a way that says nothing about a target, by message."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for each in executions:
+        if each.verdict is Verdict.ERROR:
+            alike.setdefault((each.target, each.message), []).append(each.case)
+    for (target, message), cases in alike.items():
+        yield ErrorData(message=message, target=target, case=cases[0], executions=len(cases))
+
+
+def _fault(fault: Fault, header: RunHeader, outputs: Mapping[str, StoredOutput]) -> FaultData:
+    return FaultData(
+        target=fault.target,
+        name=fault.name,
+        defect=None if fault.defect is None else fault.defect.id,
+        status=fault.status,
+        severity=fault.severity.value,
+        kinds=fault.kinds,
+        sentence=f"{fault.title}.",
+        cause=fault.explanation,
+        cases=len(fault.cases),
+        executions=len(fault.executions),
+        smallest=_example(fault.smallest, outputs),
+        command=commands(fault.smallest, header)[0][1],
+    )
+
+
+def _example(execution: Execution, outputs: Mapping[str, StoredOutput]) -> ExampleData:
+    stored = {name: outputs[sha256] for name, sha256 in execution.digests.items() if sha256 in outputs}
+    got = {name: (each, each.tensor().reshape(-1)) for name, each in stored.items()}
+    same = {name: getattr(execution, name) for name in ExampleData.__struct_fields__ if name != "got"}
+    return ExampleData(
+        **same,
+        got={
+            name: OutputData(dtype=each.dtype, shape=each.shape, values=tuple(map(str, values)))
+            for name, (each, values) in got.items()
+            if values.size <= MOST_VALUES
+        },
+    )
 
 
 def target_data(target: TargetDescription) -> dict[str, Any]:
@@ -66,19 +236,3 @@ def write_object(file: TextIO, members: Mapping[str, Any]) -> None:
             file.write(inert.dumps(value))
         separator = ",\n"
     file.write("}")
-
-
-def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
-    """The document of a run that failed before its first execution."""
-    document = {
-        "schema": SCHEMA,
-        "exit_code": exit_code,
-        "complete": False,
-        "summary": {"cases": 0, "executions": 0} | dict.fromkeys(Verdict, 0),
-        "profile": {},
-        "targets": [],
-        "results": [],
-        "known": [],
-        "errors": list(errors),
-    }
-    return inert.dumps(document, indent=1)

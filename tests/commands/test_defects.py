@@ -264,7 +264,7 @@ def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuse
     mine = known_defect("mine", ["own:masked"], ["y-signed-zero"], "onnxruntime")
     (tmp_path / "known-divergences.yaml").write_text(mine)
     done = cli(*run, "--report", "json")
-    assert {(each["status"], each["known"]) for each in done.json["results"]} == {("changed", "ORT-LOWEST-BLOCKED")}
+    assert {(each["status"], each["defect"]) for each in done.json["faults"]} == {("changed", "ORT-LOWEST-BLOCKED")}
     statuses = {entry["id"]: entry["status"] for entry in done.json["known"]}
     assert statuses == {"mine": "stale", "ORT-LOWEST-BLOCKED": "not-expected"}
     cli(*run).check(1, "CHANGED  ORT-LOWEST-BLOCKED", "this corpus expects other kinds of these cases")

@@ -183,4 +183,4 @@ def test_a_smaller_case_shows_the_same_defect(cli, tmp_path):
     words = ("-t", "onnxruntime==1.23.2", "--variant", "y-only", "-o", tmp_path / "repro")
     cli("repro", f"{tmp_path / 'own.yaml'}:masked", *words).check(0, "ORT-SEED-KEPT is repaired in onnxruntime 1.29.0")
     run = cli("run", tmp_path / "repro/case.yaml", "-t", "onnxruntime==1.23.2", "--report", "json").json
-    assert {each["known"] for each in run["results"]} == {"ORT-SEED-KEPT"}
+    assert {each["defect"] for each in run["faults"]} == {"ORT-SEED-KEPT"}

@@ -1,12 +1,15 @@
 """``maxpool-check run``, as a user types it, and ``report`` of what it has recorded."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.conftest import (
     KERNELS,
@@ -55,7 +58,7 @@ def test_json_is_one_document_also_on_failure(cli, small, tmp_path, words):
     done = cli("run", *line.split(), "--report", "json")
     assert done.code == done.json["exit_code"] == 2
     assert done.json["errors"]
-    assert done.json["results"] == []
+    assert done.json["faults"] == []
     assert done.err
 
 
@@ -165,6 +168,35 @@ def test_a_reader_who_leaves_early_is_no_error(small):
         assert "Exception" not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["run", "errors", "graphs", "incomplete"])
+def test_the_json_document_of_a_run_follows_its_schema(cli, name):
+    schema = cli("docs", "schema-run").json
+    Draft202012Validator.check_schema(schema)
+    document = json.loads((ROOT / f"tests/data/golden/{name}.json").read_text())
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(document)] == []
+
+
+def test_a_fault_in_json_has_all_that_a_program_needs_to_look_at_it(cli, tmp_path):
+    """A kernel that pads with zero, on the whole corpus: a few faults, each with an execution that shows it, and its command."""
+    path = tmp_path / "run.json"
+    cli(
+        "run", "corpus", "-t", f"python:{KERNELS}:pads_with_zero", "--known", "none", "-q", "--report", f"json={path}"
+    ).check(1)
+    assert path.stat().st_size < 50_000
+    faults = json.loads(path.read_text())["faults"]
+    (fault,) = [each for each in faults if each["name"] == "scan-starts-at-zero"]
+    assert (fault["severity"], fault["defect"], fault["cases"] > 100) == ("wrong-on-finite", None, True)
+    smallest = fault["smallest"]
+    X = np.array(smallest["input"]["values"], float).reshape(smallest["input"]["shape"])
+    Y = np.array(smallest["got"]["Y"]["values"], float).reshape(smallest["got"]["Y"]["shape"])
+    for cell in (each for each in smallest["cells"] if each["output"] == "Y"):
+        window = X[(*cell["at"][:2], *np.ix_(*cell["window"]))]
+        assert (window.max(), Y[tuple(cell["at"])]) == (float(cell["expected"]), float(cell["got"]))
+    # What it names is what the command shows.
+    again = cli(*shlex.split(fault["command"])[1:], "--report", "json").check(1).json
+    assert smallest in [each["smallest"] for each in again["faults"]]
+
+
 NAN = "input: {dtype: float32, data: [[[[1, .nan], [3, 4]]]]}, attributes: {kernel_shape: [2, 2]}"
 
 
@@ -178,9 +210,9 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     assert "0 new, 1 inconsistency; 1 of 2 comparisons conform" in done.out
     assert "\nCONFORMS  1 inconsistency" in done.out
     texts = {form: (tmp_path / form).read_text() for form in forms}
-    (result,) = [each for each in json.loads(texts["json"])["results"] if each["verdict"] == "inconsistent"]
-    assert (result["kinds"], result["status"]) == (["y-depends-on-indices"], "inconsistent")
-    assert not result["unexpected"]
+    (fault,) = json.loads(texts["json"])["faults"]
+    assert (fault["kinds"], fault["status"]) == (["y-depends-on-indices"], "inconsistent")
+    assert fault["smallest"]["verdict"] == "inconsistent"
     assert '<skipped message="Y[0, 0, 0, 0] is' in texts["junit"]
     (fault,) = json.loads(texts["sarif"])["runs"][0]["results"]
     assert (fault["level"], fault["properties"]["verdict"]) == ("warning", "inconsistent")
@@ -193,7 +225,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, tmp_path)
     entry = known_defect("nan", ["nan:nan"], ["y-depends-on-indices"], variants=["y-only"])
     (cases / "known-divergences.yaml").write_text(entry)
     known = cli(*run, UNDECIDED, "--report", "json").json
-    (result,) = [each for each in known["results"] if each["verdict"] == "inconsistent"]
-    assert (known["exit_code"], result["status"], result["known"]) == (0, "expected", "nan")
+    (fault,) = known["faults"]
+    assert (known["exit_code"], fault["status"], fault["defect"]) == (0, "expected", "nan")
     assert "inconsistent result" not in cli(*run, UNDECIDED, "--strict").out
     cli(*run, RIGHT).check(1, "STALE")

@@ -107,9 +107,9 @@ def test_a_wrong_kernel_fails_where_the_judge_finds_it_wrong(onnx_kit, name):
     assert KERNEL.count(WRONG[name][0]) == 1
     lines, code = run_in_c(onnx_kit, KERNEL.replace(*WRONG[name]))
     assert code == 1
-    ran = command("run", onnx_kit / "kit", "-t", f"outputs:{onnx_kit / 'outputs.jsonl'}", "--report", "json")
+    ran = command("run", onnx_kit / "kit", "-t", f"outputs:{onnx_kit / 'outputs.jsonl'}", "-q", "-o", "-")
     right = (Verdict.CONFORMS.value, Verdict.UNDEFINED.value)
-    judged = {(each["case"], each["variant"]): each["verdict"] in right for each in ran.json["results"]}
+    judged = {(each["case"], each["variant"]): each["verdict"] in right for each in ran.results}
     in_c = {(line["case"], line["variant"]): line["conforms"] for line in lines if line["conforms"] is not None}
     assert ran.code == 1
     assert {key: judged[key] for key in in_c} == in_c

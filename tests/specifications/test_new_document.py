@@ -106,6 +106,6 @@ def test_another_edition_is_another_document_of_its_family_with_rules_of_its_own
             "      auto_pad: NOTSET, ceil_mode: 0, storage_order: 0}\n"
             f"    expect: {{Y: [[[[{printed}]]]]}}\n"
         )
-    run = cli("run", tmp_path, "-t", KERNEL, "--spec", "sonnx", "--report", "json", "--known", "none")
-    verdicts = {each["case"]: each["verdict"] for each in run.json["results"]}
+    run = cli("run", tmp_path, "-t", KERNEL, "--spec", "sonnx", "-q", "-o", "-", "--known", "none")
+    verdicts = {each["case"]: each["verdict"] for each in run.results}
     assert verdicts == {"sonnx:one": "conforms", "sonnx-2026-10:one": "diverges"}

@@ -79,8 +79,8 @@ def test_reports_say_that_only_shapes_were_decided_and_they_are_no_evidence(reco
 
 def test_what_computes_nothing_has_no_variants_and_tests_no_model():
     path = CASES / "edge/batches-channels.yaml"
-    done = command("run", path, "-t", CHECKER, "--variants", "y-only-twice", "--report", "json")
-    split = [each for each in done.json["results"] if each["variant"] == "y-only-twice"]
+    done = command("run", path, "-t", CHECKER, "--variants", "y-only-twice", "-q", "-o", "-")
+    split = [each for each in done.results if each["variant"] == "y-only-twice"]
     assert {each["verdict"] for each in split} == {"not-expressible"}
     assert "computes no values" in split[0]["message"]
     command("model", path, "-t", CHECKER).check(2, "onnx-checker computes no outputs")
@@ -110,7 +110,7 @@ ABOUT_ACCEPTANCE = "a message about acceptance of a target that decides"
     ("shapes", y(None, *[1] * 65), "error", "'outputs.Y.shape': expected at most 64 entries, found 65"),
 ])  # fmt: skip
 def test_a_program_of_the_user_may_decide_shapes(decides, outputs, verdict, message):
-    (result,) = command(*ONE, "-t", program(outputs, decides=decides), "--report", "json").json["results"]
+    (result,) = command(*ONE, "-t", program(outputs, decides=decides), "-q", "-o", "-").results
     assert (result["verdict"], message in result["message"]) == (verdict, True), result["message"]
 
 
@@ -129,6 +129,6 @@ def test_a_mistake_is_found_whatever_the_layout_of_the_document(tmp_path):
     (tmp_path / "case.yaml").write_text(json.dumps({"spec": "ort-nhwc-11", "cases": [case]}))
     # Rounded up.
     target = program(y("float32", 1, 1, 3, 3), decides="shapes")
-    words = ("-t", target, "--spec", "ort-nhwc-11", "--variants", "y-only", "--report", "json")
-    (result,) = command("run", tmp_path / "case.yaml", *words).json["results"]
-    assert "ceil-floor-exchanged" in [each["kind"] for each in result["causes"]]
+    words = ("-t", target, "--spec", "ort-nhwc-11", "--variants", "y-only", "-q", "-o", "-")
+    (result,) = command("run", tmp_path / "case.yaml", *words).results
+    assert "ceil-floor-exchanged" in [each.kind for each in result["causes"]]

@@ -324,7 +324,7 @@ def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_execu
     bad, good = f"{misbehaving(name)} {tmp_path}", kernel_target("right")
     done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "5", "--report", "json")
     assert done.code == done.json["exit_code"] == code, done.out + done.err
-    assert words in json.dumps([done.json["errors"], done.json["results"]]).replace('\\"', '"'), done.out
+    assert words in json.dumps([done.json["errors"], done.json["faults"]]).replace('\\"', '"'), done.out
     # Of a backtrace, the frames are not shown.
     assert not [frame for frame in ("/somewhere/", "<frozen", "tract::pool", "0x7f01") if frame in done.out]
     summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
@@ -370,7 +370,7 @@ def test_memory_is_limited(cli, small, tmp_path):
     script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
     target = f"python:{script}:greedy"
     done = cli("run", small, "-k", "small:ordinary", "-t", target, "--report", "json", MAXPOOL_CHECK_MEMORY="2000")
-    assert {result["verdict"] for result in done.json["results"]} <= {"refuses", "crashes"}
+    assert {fault["smallest"]["verdict"] for fault in done.json["faults"]} <= {"refuses", "crashes"}
     assert "Memory" in done.out
 
 
