@@ -68,9 +68,9 @@ class Judgement:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Some of the cells, at least one of which differs from the other variant."""
+        """Some of the cells: of every kind that is wrong, or, where it differs from the other variant, at least one of these."""
         wrong, apart = (each.shown if each else () for each in (self.wrong, self.apart))
-        return (*(wrong[: MOST_CELLS - 1] if apart else wrong), *apart)[:MOST_CELLS]
+        return (*wrong[: MOST_CELLS - 1], *apart)[:MOST_CELLS] if apart else wrong
 
 
 def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:

@@ -107,6 +107,14 @@ def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     assert (last.expected, last.got, last.window, last.values) == ("-inf", "-3.4028235e+38", ((39,),), ("-inf",))
 
 
+def test_of_more_kinds_than_cells_are_shown_usually_each_has_a_cell():
+    oracle = oracle_of(np.array([[[1, 2, 3, 4, 5, 6, 7, 8, 0.0, -1, 1e-45, -5]]], np.float32), strides=[2])
+    Y = np.array([[[1, 100.5, 2, NAN, -0.0, 0.0]]], np.float32)
+    judgement = judge(oracle, {Y_ONLY: Returned({"Y": Y})})[Y_ONLY]
+    assert len(judgement.counts) == 6
+    assert sorted(cell.kind for cell in judgement.cells) == sorted(judgement.counts)
+
+
 SAME = {"kernel_shape": [1], "strides": [3], "auto_pad": "SAME_UPPER"}
 
 
