@@ -24,7 +24,7 @@ _MOST = 20
 
 TRACE_FORMATS: options.Formats = {
     **{name: options.written_by(f"reporting.writers:write_{name}") for name in ("text", "markdown", "html")},
-    **{name: options.written_by(f"evidence.tracing.tools:write_{name}") for name in ("json", "csv", "sdoc", "needs")},
+    **{name: options.written_by(f"evidence.tracing.tools:write_{name}") for name in ("json", "csv")},
 }
 """The formats of a trace."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
-FORMATS = options.formats("changes:write_json")
+FORMATS = options.formats_with_checks("changes:write_json")
 """The formats of the report of a comparison."""
 
 _BLOCKING = "regressed,newly-refused,crash-new"

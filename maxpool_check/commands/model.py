@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
-FORMATS = options.formats("model_json:write")
+FORMATS = options.formats_with_checks("model_json:write")
 """The formats of the report of models."""
 
 

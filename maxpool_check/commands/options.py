@@ -43,11 +43,16 @@ def written_by(place: str) -> Callable[[Any, TextIO], None]:
     return lambda report, file: imported(place)(report, file)
 
 
-def formats(json: str, github: str = "writers:write_github") -> Formats:
+def formats(json: str) -> Formats:
     """The formats of a kind of report."""
-    readable = {name: f"writers:write_{name}" for name in ("text", "markdown", "html")}
-    others = {"json": json, "junit": "junit:write", "github": github, "sarif": "sarif:write"}
-    return {name: written_by(f"reporting.{place}") for name, place in {**readable, **others}.items()}
+    places = {**{name: f"writers:write_{name}" for name in ("text", "markdown", "html")}, "json": json}
+    return {name: written_by(f"reporting.{place}") for name, place in places.items()}
+
+
+def formats_with_checks(json: str, github: str = "writers:write_github") -> Formats:
+    """The formats of a kind of report that a CI system reads, too."""
+    places = {"junit": "junit:write", "github": github, "sarif": "sarif:write"}
+    return {**formats(json), **{name: written_by(f"reporting.{place}") for name, place in places.items()}}
 
 
 def one_of(text: str, names: Iterable[str], what: str) -> str:

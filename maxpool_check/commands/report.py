@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.results.record import Record
 
-FORMATS = options.formats("json:write", github="github:write")
+FORMATS = options.formats_with_checks("json:write", github="github:write")
 """The formats of the report of a run."""
 
 ONE_RECORD = ("html", "json", "junit", "sarif")

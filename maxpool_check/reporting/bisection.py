@@ -1,28 +1,19 @@
-"""The releases where the result on a case changes: the report of ``bisect``, as blocks, as JSON, and for CI systems."""
+"""The releases where the result on a case changes: the report of ``bisect``, as blocks and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.changes import side
-from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import shortened
 
 TOO_FEW = "fewer than two releases could be tested"
-
-_RULES = {
-    "introduced": "A release shows what the one before it does not.",
-    "fixed": "A release no longer shows what the one before it does.",
-    "changed": "A release shows something else than the one before it.",
-}
 
 
 @dataclass(frozen=True)
@@ -108,50 +99,6 @@ class BisectionReport:
             for label, position in (("last", boundary.last), ("first", boundary.first))
         ]
         return Section(shortened(self.sentence(boundary)), sides, f"change-{self.boundaries.index(boundary) + 1}")
-
-    def checks(self) -> Checks:
-        """A test for each release that was tried, which fails where it shows a fault, and an alert for each change."""
-        properties = {"case": self.case, "case_sha256": self.case_sha256, "variant": self.variant}
-        properties |= {"kind": self.kind} if self.kind is not None else {}
-        properties["result"] = "; ".join(self.results)
-        suite = Suite(f"{self.target}: {self.case}", self._items, list(properties.items()))
-        rules = {rule: {"shortDescription": {"text": text}} for rule, text in _RULES.items()}
-        log = Log(f"bisect/{self.target}", maxpool_check.__version__, self._items, rules, self.errors)
-        return Checks([suite], [log], self.errors)
-
-    def _items(self) -> Iterator[Item]:
-        changes = {boundary.first: boundary for boundary in self.boundaries}
-        for position, version in enumerate(self.versions):
-            place = (self.case, f"{self.target} {version}", self.origin)
-            if position in self.tested:
-                yield self._item(place, self.tested[position], changes.get(position))
-            elif version in self.skipped:
-                yield Item(*place, "skipped", "skipped-release", self.skipped[version])
-
-    def _item(self, place: tuple[str, str, str], seen: Observation, boundary: Boundary | None) -> Item:
-        return Item(
-            *place,
-            "failure" if seen.is_fault else "passed",
-            ",".join(seen.kinds) or seen.execution.verdict.value,
-            str(seen),
-            text=lambda: "\n".join([self.title, *ExecutionView(seen.execution).lines()]),
-            output=lambda: self.sentence(boundary) if boundary is not None else "",
-            alert=(lambda: self._alert(boundary)) if boundary is not None else None,
-        )
-
-    def _alert(self, boundary: Boundary) -> Alert:
-        """An error where the newer release shows a fault that the older does not."""
-        old, new = (self.tested[position] for position in boundary)
-        rule, level = "changed", "warning"
-        if old.is_fault != new.is_fault:
-            rule, level = ("introduced", "error") if new.is_fault else ("fixed", "note")
-        last, first = (self.versions[position] for position in boundary)
-        lines = [f"{self.case} ({self.variant}): {self.title}", self.sentence(boundary)]
-        for version, seen in ((last, old), (first, new)):
-            if seen.is_fault:
-                lines += [f"{version}:", *ExecutionView(seen.execution).lines()]
-        properties = {"case": self.case, "variant": self.variant, "last": last, "first": first}
-        return Alert(rule, level, "\n".join(lines), (self.target, self.case, self.variant, first), properties)
 
 
 def write_json(report: BisectionReport, file: TextIO) -> None:

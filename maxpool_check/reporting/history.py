@@ -1,4 +1,4 @@
-"""What many releases of one runtime show, and what changed with each: the report of ``history``, as blocks, JSON and for CI."""
+"""What many releases of one runtime show, and what changed with each: the report of ``history``, as blocks and as JSON."""
 
 import itertools
 import shlex
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TextIO
 
-import maxpool_check
 from maxpool_check import inert
 from maxpool_check.comparing.gate import ChangeSummary, summarize
 from maxpool_check.comparing.transitions import UNOBSERVABLE, Transitions
@@ -17,15 +16,10 @@ from maxpool_check.judging.faults import Fault, by_name, cases_of, faults, sente
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
 from maxpool_check.reporting.changes import table_of
-from maxpool_check.reporting.executions import ExecutionView
-from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
 from maxpool_check.reporting.provenance import environment
 from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import ExitCode, KnownEntry, Record, Verdict
 from maxpool_check.words import plural, shortened
-
-_NEWEST = 8
-"""How many releases a step summary shows."""
 
 
 @dataclass
@@ -148,9 +142,9 @@ class HistoryReport:
     def documents(self, form: Form) -> Iterator[Document]:
         """The report in this form, with fewer and fewer changes of each step, then fewer and fewer releases."""
         every = len(self.executed)
-        sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, _NEWEST)]
+        sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, 8)]
         head: list[Block] = [self.result, *(Paragraph(error, "problem") for error in self.errors)]
-        for most, newest in sizes[-1:] if form is Form.GITHUB else sizes:
+        for most, newest in sizes:
             shown = self.executed[-newest:] if newest else []
             steps: list[Block] = []
             for step in self.steps[-newest:]:
@@ -166,69 +160,6 @@ class HistoryReport:
                 parts.append(Section("Environment of the newest", made_with, "environment", "Environment"))
             left_out = f", the newest {len(shown)} of {every} releases" * (len(shown) < every)
             yield Document("MaxPool history", shortened(f"{self.target}: a history{left_out}"), head, parts)
-
-    def checks(self) -> Checks:
-        """A suite for each release, a test for each known defect and for kinds that none explains.
-
-        A test fails on the release that shows what the release before did not, and is skipped where it was so before. The newest
-        release has an alert for each that it shows.
-        """
-        suites = []
-        for release in self.releases:
-
-            def items(release: Release = release) -> Iterator[Item]:
-                return (_item(self, release, cause) for cause in self.causes)
-
-            facts = {"version": release.version, "skipped": release.skipped}
-            if release.record is not None:
-                counts = {verdict.value: str(count) for verdict, count in sorted(release.verdicts.items())}
-                facts = {"version": release.version, "cases_sha256": release.record.header.cases_sha256, **counts}
-            suites.append(Suite(f"{self.target} {release.version}", items, list(facts.items())))
-        newest = self.executed[-1] if self.executed else None
-        tool = newest.record.header.tool if newest and newest.record else maxpool_check.__version__
-        shown_once = {name: alike[0].title for release in self.executed for name, alike in release.faults.items()}
-        texts = {cause: self.title(cause) or shown_once[cause] for cause in self.causes}
-        rules = {cause: {"shortDescription": {"text": text}} for cause, text in texts.items()}
-
-        def shown() -> Iterator[Item]:
-            return (_item(self, newest, cause) for cause in self.causes if newest and cause in newest.faults)
-
-        return Checks(suites, [Log(f"history/{self.target}", tool, shown, rules, self.errors)], self.errors)
-
-
-def _item(report: HistoryReport, release: Release, cause: str) -> Item:
-    """What a release shows of a known defect, or of kinds."""
-    alike, group = release.faults.get(cause), f"{report.target} {release.version}"
-    if release.record is None:
-        return Item(group, cause, state="skipped", kind="skipped-release", message=release.skipped)
-    if alike is None:
-        return Item(group, cause)
-    position, smallest, cases = report.executed.index(release), alike[0].smallest, cases_of(alike)
-    before = report.executed[position - 1] if position else None
-    is_new = before is not None and cause not in before.faults
-    showing = itertools.takewhile(lambda each: cause in each.faults, report.executed[position::-1])
-    since = [each.version for each in showing][-1]
-    how_long = f"and by none of {before.version}" if is_new and before else f"since {since}"
-    message = f"shown by {plural(len(cases), 'case')}"
-    message += f", {how_long}" if before is not None else "; no older release was executed"
-    title = [report.title(cause)] if report.title(cause) else []
-    lines = [*title, f"{smallest.case} ({smallest.variant}): {smallest.title}", *ExecutionView(smallest).lines()]
-
-    def alert() -> Alert:
-        text = "\n".join([f"{cause} on {release.version}: {message}", *lines])
-        properties = {"version": release.version, "since": since, "cases": cases}
-        return Alert(cause, "error" if is_new else "warning", text, ("history", report.target), properties)
-
-    return Item(
-        group,
-        cause,
-        smallest.origin,
-        state="failure" if is_new else "skipped",
-        kind="newly-shown" if is_new else "shown-before",
-        message=message,
-        text=lambda: "\n".join(lines) if is_new else "",
-        alert=alert,
-    )
 
 
 def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:

@@ -285,10 +285,12 @@ def test_a_history_of_two_releases(cli):
 def test_releases_that_cannot_be_started_are_listed_with_the_reason(cli, tmp_path):
     target = "onnxruntime@CUDAExecutionProvider"
     versions = ("--versions", "1.31..1.31.1,every=minor")
-    done = cli("history", SONNX, "-t", target, *versions, "--report", "text", *reports_in(tmp_path, "junit")).check(3)
+    done = cli("history", SONNX, "-t", target, *versions, "--report", "text", *reports_in(tmp_path, "markdown")).check(
+        3
+    )
     assert "1.31.1: onnxruntime==1.31.1@CUDAExecutionProvider cannot be started: " in done.err
     bisected = cli("bisect", NEG_INF, "-t", target, "--from", "1.31", "--to", "1.31.1").check(3)
-    for shown in (done.out, (tmp_path / "junit").read_text(), bisected.out):
+    for shown in (done.out, (tmp_path / "markdown").read_text(), bisected.out):
         assert "cannot be started" in " ".join(shown.split())
         # What to remove from the cache of this machine is nothing for a report.
         assert "environments" not in shown + done.err + bisected.err

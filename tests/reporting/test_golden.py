@@ -196,7 +196,7 @@ def reports():
 
 EXTENSIONS = {
     "text": "txt", "markdown": "md", "github": "github.md", "html": "html", "json": "json", "junit": "xml", "sarif": "sarif",
-    "csv": "csv", "sdoc": "sdoc", "needs": "needs.json",
+    "csv": "csv",
 }  # fmt: skip
 DISPLAYS = {"color.txt": {"color": True}, "verbose.txt": {"width": 72, "verbose": True}, "cases.md": {"verbose": True}}
 CLAUSES = ("MAX", "INDICES-FIRST", "AUTO-PAD-C2", "PADS-C1", "GENERAL", "NAN-ALONE")
@@ -205,7 +205,7 @@ TRACES = {"trace": (["trace"], CLAUSES), "partial": (["partial-last", "partial-r
 MANY = ("many", "many-changes", "many-releases")
 FILES = [
     *(f"{name}.{EXTENSIONS[form]}" for name, (module, _) in reports().items() for form in module.FORMATS if "many" not in name),
-    *(f"{name}.{form}" for name in MANY for form in ("txt", "md", "github.md")), "many.cases.md",
+    *(f"{name}.{form}" for name in MANY for form in ("txt", "md")), "many.cases.md", "many.github.md", "many-changes.github.md",
     *(f"{name}.{extension}" for name in ("run", "gate", "upgrade") for extension in DISPLAYS),
     *(f"{name}.annotations" for name in ("run", "incomplete", "errors", "gate", "undecided")),
     *(f"{name}.{EXTENSIONS[form]}" for name in TRACES for form in TRACE_FORMATS), "trace.verbose.txt",

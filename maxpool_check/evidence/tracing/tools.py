@@ -1,28 +1,20 @@
-"""A trace for the tools of others: JSON, a table, StrictDoc 0.30 and the needs.json of Sphinx-Needs."""
+"""A trace as data: JSON, and a table."""
 
 import csv
-import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TextIO
 
 import msgspec
 
 from maxpool_check import inert
 from maxpool_check.evidence.tracing.trace import Trace, TracedResult
-from maxpool_check.evidence.tracing.view import TraceReport, about_record, kernels, outcome, place, result, standing
+from maxpool_check.evidence.tracing.view import TraceReport, kernels, outcome, place, standing
 from maxpool_check.results.record import Verdict
 
 _FORMULA = tuple("=+-@\t\r")
 """What a cell must not begin with: a spreadsheet would compute it."""
-_MARKUP = re.compile(r"[\\*`|_:]|^[^\w\s]|(?<=^\w)[.)]|(?<=^\w\w)[.)]")
-"""What begins markup in reStructuredText: in a line, and at its beginning, where a list may be numbered."""
-_DYNAMIC = re.compile(r"\[(?=\[)|<(?=<)|\](?=\])|>(?=>)|\{(?=[{%#])")
-"""What begins a function, a variant or a template in a field of Sphinx-Needs."""
-_TAGS = {"clause": "REQUIREMENT", "case": "TEST_CASE", "result": "TEST_RESULT"}
 _STATEMENTS = {"clause": "statement", "case": "title", "result": "outcome"}
 """What the statement of a row is called in a table."""
 
@@ -101,88 +93,3 @@ def write_csv(report: TraceReport, file: TextIO) -> None:
     writer.writeheader()
     for cells in table:
         writer.writerow({name: f"'{text}" if text.startswith(_FORMULA) else text for name, text in cells.items()})
-
-
-def write_sdoc(report: TraceReport, file: TextIO) -> None:
-    """Write a document of StrictDoc: requirements, test cases, and the results of each case as its children."""
-    file.writelines(f"{line}\n" for line in _sdoc_lines(report.trace))
-
-
-def _sdoc_lines(trace: Trace) -> Iterator[str]:
-    rows, uids = list(_rows(trace)), dict[str, str]()
-    for row in rows:
-        safe = re.sub(r"[^A-Za-z0-9_()\-/.: ]", "_", row.id)
-        digest = f"-{hashlib.sha256(row.id.encode()).hexdigest()[:8]}" if safe != row.id else ""
-        uids[row.id] = row.id if row.sort == "clause" else f"CASE:{safe}{digest}"
-
-    def fields(*names: str, required: bool = True) -> Iterator[str]:
-        for name in names:
-            yield f"  - TITLE: {_upper(name)}\n    TYPE: String\n    REQUIRED: {required}"
-
-    yield f"[DOCUMENT]\nTITLE: Clauses, cases and results\nUID: MAXPOOL-CHECK-TRACE\nVERSION: {_sdoc(trace.tool)}"
-    yield "OPTIONS:\n  MARKUP: Text\n\n[GRAMMAR]\nELEMENTS:\n- TAG: TEXT\n  FIELDS:"
-    yield from (*fields("UID", required=False), *fields("STATEMENT"))
-    yield from ("- TAG: SECTION\n  PROPERTIES:\n    IS_COMPOSITE: True\n  FIELDS:", *fields("TITLE"))
-    for sort, tag in _TAGS.items():
-        own = next((row.fields for row in rows if row.sort == sort), {})
-        yield from (f"- TAG: {tag}\n  FIELDS:", *fields("UID", "TITLE", "STATEMENT"), *fields(*own, required=False))
-        yield "  RELATIONS:\n  - TYPE: Parent"
-    records = ["; ".join(about_record(record)) for record in trace.records]
-    yield f"\n[TEXT]\nSTATEMENT: {_sdoc(' '.join([': '.join(result(trace)) + '.', *records]))}"
-    for section, group in groupby(rows, lambda row: row.section):
-        yield f"\n[[SECTION]]\nTITLE: {_sdoc(section)}"
-        for row in group:
-            yield f"\n[{_TAGS[row.sort]}]\nUID: {uids[row.id]}"
-            yield f"TITLE: {_sdoc(row.title)}\nSTATEMENT: {_sdoc(row.statement)}"
-            own = {name: text for name, text in row.fields.items() if text not in ("", "0")}
-            yield from (f"{_upper(name)}: {_sdoc(text)}" for name, text in own.items())
-            yield from ["RELATIONS:"] if row.parents else []
-            yield from (f"- TYPE: Parent\n  VALUE: {uids[parent]}" for parent in row.parents)
-        yield "\n[[/SECTION]]"
-
-
-def _upper(name: str) -> str:
-    return name.upper().replace("-", "_")
-
-
-def _sdoc(text: str) -> str:
-    """One line that is text to StrictDoc, whatever it holds."""
-    shown = re.sub(r"\[(LINK|ANCHOR): ", r"[\1 ", inert.line(" ".join(text.split()))) or "-"
-    return f"\\{shown}" if shown.startswith(">>>") else shown
-
-
-def write_needs(report: TraceReport, file: TextIO) -> None:
-    """Write a requirement for each clause and a test for each case, in the types that Sphinx-Needs knows."""
-
-    def plain(text: str) -> str:
-        return _DYNAMIC.sub(r"\g<0> ", inert.line(" ".join(text.split())))
-
-    def id_of(row: _Row) -> str:
-        digest = hashlib.sha256(row.id.encode()).hexdigest()[:8].upper()
-        safe = re.sub("[^A-Z0-9]", "_", row.id.upper())
-        return row.id.replace("-", "_") if row.sort == "clause" else f"CASE_{safe}_{digest}"
-
-    rows, version = list(_rows(report.trace)), report.trace.tool
-    ids, needs = {row.id: id_of(row) for row in rows}, {}
-    results = defaultdict(list)
-    for row in rows:
-        if row.sort == "result":
-            results[row.parents[0]].append(row)
-    for row in (row for row in rows if row.sort != "result"):
-        lines = [f"{name}: {text}" for name, text in row.fields.items() if text]
-        lines += [f"{each.status} on {each.fields['target']}: {each.statement}" for each in results[row.id]]
-        first, *others = (_MARKUP.sub(r"\\\g<0>", plain(line)) or "-" for line in (row.statement, *lines))
-        # The status on each target is a tag, so that versions can be told apart in queries; commas would end it.
-        tags = [re.sub("[,;|]", "_", f"{each.status} on {plain(each.fields['target'])}") for each in results[row.id]]
-        needs[ids[row.id]] = {
-            "id": ids[row.id],
-            "type": "req" if row.sort == "clause" else "test",
-            "title": plain(row.title),
-            "status": row.status,
-            "tags": row.fields["documents"].split(", ") if row.sort == "clause" else [row.fields["document"], *tags],
-            "links": [ids[parent] for parent in row.parents],
-            "content": "\n".join([first, "", *(f"* {line}" for line in others)]).rstrip(),
-        }
-    about = {"creator": {"program": "maxpool-check", "version": version}, "needs": needs, "needs_amount": len(needs)}
-    project = {"project": "Clauses, cases and results", "current_version": version, "versions": {version: about}}
-    file.write(inert.dumps(project, indent=1) + "\n")
