@@ -57,7 +57,8 @@ def evaluate(
         cells, empty[part.at] = _chosen_cells(part, nan, few_taps, doubling)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
-            values[np.isnan(values)] = -np.inf
+            with np.errstate(invalid="ignore"):  # bfloat16 warns of a NaN that signals
+                values[np.isnan(values)] = -np.inf
         maxima[part.at] = values
         if Indices is not None:
             Indices[part.at] = pooling.numbering.number(cells, X.shape)
@@ -264,12 +265,14 @@ def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
         return X
     # Of 16 bits, numpy compares integers several times as fast.
     if X.itemsize > 2:
-        # A maximum is NaN if a cell is.
-        if not np.isnan(X.max()):
+        is_nan = np.isnan(X)
+        if not is_nan.any():
             return X
-        if nan not in _PROPAGATING and np.fmin.reduce(X, None) > -np.inf:
-            # A NaN as -inf, which no cell is.
-            return np.fmax(X, X.dtype.type(-np.inf))
+        if nan not in _PROPAGATING and not (X == -np.inf).any():
+            # A NaN as -inf, which no cell is. Not by fmax, which gives NaN for one that signals.
+            keys = X.copy()
+            keys[is_nan] = -np.inf
+            return keys
     infinity, limits = int(bits(np.array([np.inf], X.dtype))[0]), np.iinfo(f"i{X.itemsize}")
     pattern = np.ascontiguousarray(X).view(limits.dtype)
     # As integers: the magnitude of the bits with the sign of the value, so that -0 equals +0 and there is room below -inf
