@@ -159,9 +159,11 @@ def alternates(X, attributes):
 
 
 def ignores_nan_at_first(X, attributes):
-    """Ignores NaN every other time that it is called, beginning with the first."""
+    """Ignores NaN every other time that it is called, beginning with the first; of equal maxima it names the last."""
     _CALLS.append(None)
-    return right(np.where(np.isnan(X), np.array(-np.inf, X.dtype), X) if len(_CALLS) % 2 else X, attributes)
+    nan = "ignored" if len(_CALLS) % 2 else "propagates"
+    pooled = maxpool_check.maxpool(X, spec="onnx-22", policies={"nan": nan}, **attributes)
+    return pooled.Y, names_the_last_tie(X, attributes)[1]
 
 
 def _changed(change):

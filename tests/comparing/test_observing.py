@@ -85,6 +85,7 @@ def test_the_versions_of_an_observation(cli, corpus, accept, accepts, versions):
     cli("defects", "lint", corpus).check(0)
 
 
+@pytest.mark.network
 def test_two_targets_of_one_record_are_both_accepted(cli, corpus, tmp_path):
     record = tmp_path / "record.jsonl"
     run = ("run", corpus, "-t", "onnxruntime==1.23.2", "-t", "onnxruntime==1.32.0", "-k", "small:neg-inf")

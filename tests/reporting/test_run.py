@@ -197,7 +197,7 @@ def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_pat
     monkeypatch.setattr(Names, "most", 80)
     # The first also imports.
     _, (few, longest), (many, longest_of_many) = (peak(count) for count in (10, 100, 1000))
-    # A list of nothing but references to the executions would take more.
-    assert many < 1.1 * few
+    # A list of nothing but references to the executions would take 7,200 bytes more; a cache that fills up meanwhile takes less.
+    assert many < 1.1 * few + 3_000
     # A number in it may have a digit more.
     assert longest_of_many <= longest + 10
