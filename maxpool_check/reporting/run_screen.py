@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from maxpool_check.judging.faults import Fault, alike, by_name, sentence
+from maxpool_check.judging.faults import Fault, alike, by_name, cases_of, sentence
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span, Table
 from maxpool_check.reporting.executions import ExecutionView, cell_line
@@ -132,10 +132,11 @@ def _known(report: RunReport, room: int) -> Iterator[Block]:
     """What is known, the worst first, in so many lines, how much of it is left out, and what is no fault."""
     grouped = by_name(report.accepted)
     # Its headings, an empty line and two lines of what is left out.
-    rows, count = _rows(report.width, grouped, min(_MOST_KNOWN, room - 4))
+    rows, count = _rows(report, grouped, min(_MOST_KNOWN, room - 4))
     if rows:
         is_known = any(first.is_expected for first, *_ in grouped)
-        headings = ["Known, worst first" if is_known else "Allowed, worst first", "", "cases", "do"]
+        cases = "cases on each" if len(report.counts) > 1 else "cases"
+        headings = ["Known, worst first" if is_known else "Allowed, worst first", "", cases, "do"]
         yield Table(headings, rows, frozenset((2,)), label="Known")
     if left := len(grouped) - count:
         runtimes = dict.fromkeys(name.partition("==")[0] for name in report.counts)
@@ -146,23 +147,30 @@ def _known(report: RunReport, room: int) -> Iterator[Block]:
         yield Paragraph(f"{', '.join(report.apart)}: -v")
 
 
-def _rows(width: int, grouped: Sequence[Sequence[Fault]], most: int) -> tuple[list[list[Inline]], int]:
-    """What is wrong, in how many cases, and what to do, on one or two of so many lines for each defect; and how many these are."""
-    room = width - max([_NAME, *(len(first.name) for first, *_ in grouped)]) - len("cases") - _ADVICE - 8
+def _rows(report: RunReport, grouped: Sequence[Sequence[Fault]], most: int) -> tuple[list[list[Inline]], int]:
+    """What is wrong, in how many cases on each target, and what to do, on one or two of so many lines; and how many defects."""
+    cases = {alike[0].name: " / ".join(_numbers(report, alike)) for alike in grouped}
+    widest = max([len("cases on each" if len(report.counts) > 1 else "cases"), *map(len, cases.values())])
+    room = report.width - max([_NAME, *map(len, cases)]) - widest - _ADVICE - 8
     rows: list[list[Inline]] = []
-    for number, (first, *others) in enumerate(grouped):
+    for number, (first, *_) in enumerate(grouped):
         # Every title is about MaxPool.
         title = re.sub("^(A )?MaxPool ", "", first.title)
         advice = first.defect.advice if first.defect is not None and first.defect.advice else "-"
-        cases = {case for fault in (first, *others) for case in fault.cases}
         sizes = ((title, max(room, 12)), (advice, _ADVICE))
         columns = [wrap(text, size, max_lines=2, placeholder=" ...") for text, size in sizes]
         lines: list[list[Inline]] = [["", text, "", do] for text, do in zip_longest(*columns, fillvalue="")]
-        lines[0][::2] = first.name, str(len(cases))
+        lines[0][::2] = first.name, cases[first.name]
         if len(rows) + len(lines) > most:
             return rows, number
         rows += lines
     return rows, len(grouped)
+
+
+def _numbers(report: RunReport, alike: Sequence[Fault]) -> Iterator[str]:
+    """How many cases show a defect on each target; a dash for none."""
+    for target in report.counts:
+        yield str(len(cases_of([fault for fault in alike if fault.target == target])) or "-")
 
 
 def _cut(text: str, most: int) -> str:

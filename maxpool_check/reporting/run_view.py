@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.faults import Fault
+from maxpool_check.judging.faults import Fault, by_name, cases_of
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Folded, Inline, Paragraph, Section, Span, Table, code
 from maxpool_check.reporting.fault_view import FaultView
@@ -33,7 +33,7 @@ EVERYTHING = "maxpool-check report RECORD --report markdown --cases"
 """The command that draws an example of everything, and lists all cases."""
 
 _IN_FULL = 6  # Faults of each target; the others take a line each.
-_MOST_ROWS = 60  # Of a table of faults on up to three targets; one that is wrong in more ways is wrong altogether.
+_MOST_ROWS = 60  # Of a table of faults; a target that is wrong in more ways is wrong altogether.
 _WIDTH = 120  # Messages that begin alike are one reason.
 
 
@@ -121,24 +121,33 @@ class RunView:
         return [Table(["target", *map(str, verdicts)], by_verdict, right, "Executions by target and verdict")]
 
     def overview(self, faults: Sequence[Fault], drawn: Sequence[blocks.Card] = ()) -> list[Block]:
-        """A row for each fault, those that are drawn as links to it, and what is left out."""
-        most = max(_MOST_ROWS, _MOST_ROWS // 3 * len(self.report.record.header.targets))
-        shown = faults[: None if self.everything else most]
+        """A row for each defect, with its number of cases on each target, which links to what is drawn; and what is left out."""
+        grouped = by_name(faults)
+        if len(self.targets) > 1:
+            grouped.sort(key=lambda alike: (_worst(alike).rank, -len(cases_of(alike))))
+        shown = grouped[: None if self.everything else _MOST_ROWS]
         anchors = {block.anchor for block in drawn}
         rows: list[list[Inline]] = []
-        for fault in shown:
-            view, defect = self.view_of(fault), fault.defect
-            title = view.title if defect is not None else fault.smallest.case
-            title += f" (on {fault.target})" if len(self.targets) > 1 else ""
-            severity = Span(fault.severity.value, tone=fault.severity.value)
-            name = Span(fault.name, code=True, href=f"#{view.anchor}" if view.anchor in anchors else "")
+        for alike in shown:
+            first, severity, defect = alike[0], _worst(alike), alike[0].defect
+            title = self.view_of(first).title if defect is not None else first.smallest.case
+            # The first that is drawn, and on each target the first that is drawn there.
+            links = [(fault, anchor) for fault in alike if (anchor := self.view_of(fault).anchor) in anchors]
+            numbers: list[Inline] = []
+            for target in self.targets:
+                own = cases_of([fault for fault in alike if fault.target == target])
+                link = next((anchor for fault, anchor in links if fault.target == target), "")
+                is_link = link and len(self.targets) > 1
+                numbers.append(Span(str(len(own)), href=f"#{link}") if is_link else str(len(own) or ""))
+            name = Span(first.name, code=True, href=f"#{links[0][1]}" if links else "")
             advice = defect.advice if defect is not None else ""
-            rows.append([severity, name, title, str(len(fault.cases)), advice])
-        headings = ["severity", "defect", "what is wrong", "cases", "do"]
-        table = Table(headings, rows, frozenset((3,)), "Defects", "overview")
-        note = (
-            f"{plural(len(faults), 'fault')}: {len(shown)} in the table, {len(drawn)} in full; {EVERYTHING} shows all."
-        )
+            rows.append([Span(severity.value, tone=severity.value), name, title, *numbers, advice])
+        of_targets = self.targets if len(self.targets) > 1 else ["cases"]
+        headings = ["severity", "defect", "what is wrong", *of_targets, "do"]
+        right = frozenset(range(3, 3 + len(self.targets)))
+        table = Table(headings, rows, right, "Defects", "overview")
+        count = sum(map(len, shown))
+        note = f"{plural(len(faults), 'fault')}: {count} in the table, {len(drawn)} in full; {EVERYTHING} shows all."
         return [table, Paragraph(note)] if len(drawn) < len(faults) else [table]
 
     def faults(self) -> Iterator[Section]:
@@ -254,6 +263,10 @@ class RunView:
         note = Paragraph(_texts()["command" if command else "no_command"])
         facts = [("documents", ", ".join(header.profile)), *environment(header)]
         return [blocks.Facts(facts), *([*command, note] if self.form.is_page else [])]
+
+
+def _worst(faults: Sequence[Fault]) -> Severity:
+    return min((fault.severity for fault in faults), key=lambda severity: severity.rank)
 
 
 def document(report: RunReport, form: Form, pages: Callable[[str, str], str] | None = None) -> Document:

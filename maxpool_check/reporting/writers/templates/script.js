@@ -49,8 +49,10 @@
       card.hidden = !fits(searched.get(card), wanted);
       if (!card.hidden) filterRows(card, wanted);
     }
-    for (const link of all("table.overview tbody a")) {
-      link.closest("tr").hidden = Boolean(document.getElementById(decodeURIComponent(link.hash.slice(1)))?.hidden);
+    const isHidden = (link) => Boolean(document.getElementById(decodeURIComponent(link.hash.slice(1)))?.hidden);
+    for (const row of all("table.overview tbody tr")) {
+      const links = all("a", row);
+      row.hidden = links.length > 0 && links.every(isHidden);
     }
     const number = cards.filter((each) => !each.hidden).length, passing = wanted.length ? markPassing(field.value.trim()) : "";
     const told = wanted.length
