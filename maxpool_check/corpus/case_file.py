@@ -287,8 +287,8 @@ def checked_output(case: Case, most_cells: int) -> np.dtype:
     """The dtype of the output Y; :class:`BadValue` if it would have more cells than the limit, or is not exact."""
     try:
         if isinstance(case.resolved, Pooling):
-            plane = math.prod(case.resolved.output_sizes)
-            cells = max(plane, plane * math.prod(case.entering.shape[:2]))
+            # A size is too large also where another one is 0.
+            cells = math.prod(filter(None, (*case.entering.shape[:2], *case.resolved.output_sizes)))
             if cells > most_cells:
                 message = f"Y would have {cells} cells; the limit is {most_cells} (MAXPOOL_CHECK_MAX_CELLS raises it)"
                 raise BadValue(message, "attributes")

@@ -117,7 +117,7 @@ class CaseMaker:
             return None
         pooling = self.document.resolve(self.node.attributes, dtype, shape)
         assert isinstance(pooling, Pooling)
-        return shape if math.prod(sizes[:2]) * math.prod(pooling.output_sizes) <= MOST_CELLS else None
+        return shape if math.prod(filter(None, (*sizes[:2], *pooling.output_sizes))) <= MOST_CELLS else None
 
     def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context) -> Iterator[ModelCase]:
         for values in VALUES:

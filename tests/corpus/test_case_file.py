@@ -171,6 +171,8 @@ BROKEN = [
     (but(ATTRIBUTE, "two}"), "4:32: kernel_shape must be a list of integers, got 'two'"),
     (but(ATTRIBUTE, f"[2, 2], strides: [{10**20}, 1]}}"), "4:49: strides must be a list of integers of 64 bits"),
     (but(ATTRIBUTE, "[2, 2], pads: [0, 0, 100000, 100000]}"), "4:17: Y would have"),
+    # Of no cells, but of a size that is too large.
+    (but(ATTRIBUTE, "[4, 1], pads: [0, 0, 0, 2147483648]}"), "4:17: Y would have 2147483651 cells"),
     ("spec: onnx-1\n" + CASE + "    outputs: [Y, Indices]\n", "6:14: ONNX MaxPool-1 has no Indices"),
     (CASE + "    expect: {Indices: [[[[0.5]]]]}\n", "5:27: int64 cannot hold 0.5"),
     (CASE + "    policies: {nan: ignore}\n", "5:21: expected one of as-neg-inf"),
