@@ -88,11 +88,6 @@ class Transition:
         assert execution is not None
         return execution
 
-    @property
-    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The kinds before and after."""
-        return (self.old.kinds if self.old else (), self.new.kinds if self.new else ())
-
 
 class Transitions(Iterable[Transition]):
     """The executions of two targets, case by case; each iteration reads both records again, and holds few executions at once.

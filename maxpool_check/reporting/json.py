@@ -9,6 +9,7 @@ from typing import Any, TextIO
 import msgspec
 
 from maxpool_check import inert
+from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.faults import Fault, hypothesis
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
@@ -37,7 +38,10 @@ class OutputData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExampleData(msgspec.Struct, frozen=True, kw_only=True):
-    """The execution that shows a fault best."""
+    """The execution that shows a fault best.
+
+    ``cells`` are some of the wrong cells, ``counts`` the numbers of all by kind. Attributes that the case does not give are not listed.
+    """
 
     case: str
     variant: str
@@ -66,7 +70,10 @@ class ExampleData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultData(msgspec.Struct, frozen=True, kw_only=True):
-    """Executions of a target that one mistake explains."""
+    """Executions of a target that one mistake explains.
+
+    ``status`` is new, changed, expected, special, outside or inconsistent; new and changed fail the run.
+    """
 
     target: str
     name: str
@@ -74,8 +81,8 @@ class FaultData(msgspec.Struct, frozen=True, kw_only=True):
     defect: str | None
     """The id of the known defect that names it."""
     status: str
-    """``new``, ``changed``, ``expected``, ``special``, ``outside`` or ``inconsistent``."""
-    severity: str
+    """The status, empty where no run was reviewed."""
+    severity: Severity
     kinds: tuple[str, ...]
     sentence: str
     """What is wrong."""
@@ -183,7 +190,7 @@ def _fault(fault: Fault, header: RunHeader, outputs: Mapping[str, StoredOutput])
         name=fault.name,
         defect=None if fault.defect is None else fault.defect.id,
         status=fault.status,
-        severity=fault.severity.value,
+        severity=fault.severity,
         kinds=fault.kinds,
         sentence=f"{fault.title}.",
         cause=fault.explanation,
