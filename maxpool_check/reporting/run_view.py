@@ -137,7 +137,8 @@ class RunView:
             for target in self.targets:
                 own = cases_of([fault for fault in alike if fault.target == target])
                 link = next((anchor for fault, anchor in links if fault.target == target), "")
-                is_link = link and len(self.targets) > 1
+                # In Markdown, lines would become too long.
+                is_link = link and len(self.targets) > 1 and self.form.is_page
                 numbers.append(Span(str(len(own)), href=f"#{link}") if is_link else str(len(own) or ""))
             name = Span(first.name, code=True, href=f"#{links[0][1]}" if links else "")
             advice = defect.advice if defect is not None else ""
