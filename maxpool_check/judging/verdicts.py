@@ -33,7 +33,8 @@ _Expected = tuple[str, tuple[int, ...]]
 class Judgement:
     """The verdict on one execution, with its evidence; it has no truth value, so that no test asserts it by mistake.
 
-    ``wrong`` are the wrong cells, ``apart`` those that differ from a variant that it must agree with. ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
+    ``wrong`` are the wrong cells, ``apart`` the cells that differ from a variant that it must agree with. ``information`` names
+    differences that the document allows. ``limit``: the refusal is one that runtimes declare or
     commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
     agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
     mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an

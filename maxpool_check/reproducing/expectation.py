@@ -9,7 +9,7 @@ from maxpool_check.judging.acceptance import AcceptedOutput, NotListed, OpenValu
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
-from maxpool_check.reproducing.reproduced import CannotWrite, Fault, Reproduced
+from maxpool_check.reproducing.reproduced import CannotWrite, FaultForm, Reproduced
 
 _MOST_VALUES = 2**24
 """The most values that a file lists for an output."""
@@ -98,7 +98,7 @@ def data_of(reproduced: Reproduced, expected: list[Expected]) -> dict[str, np.nd
     inputs = reproduced.request.inputs.items()
     data = {name: value.view(np.uint16) if value.dtype.name == "bfloat16" else value for name, value in inputs}
     outputs: dict[str, np.ndarray] = {}
-    if reproduced.fault is Fault.INCONSISTENT:
+    if reproduced.fault is FaultForm.INCONSISTENT:
         for name, variant in zip(("first", "second"), reproduced.pair, strict=True):
             returned = reproduced.returned(variant)
             outputs |= {name: returned[reproduced.differing]} if reproduced.differing in returned else {}
@@ -121,4 +121,4 @@ def needs_list(reproduced: Reproduced, expected: list[Expected]) -> bool:
     several = len(expected) > 1 or any(
         output.has_several(is_signed=signed) for outputs in expected for output in outputs.values()
     )
-    return several and reproduced.target.computes and reproduced.fault is not Fault.INCONSISTENT
+    return several and reproduced.target.computes and reproduced.fault is not FaultForm.INCONSISTENT

@@ -16,7 +16,7 @@ from maxpool_check.reporting.markup import bullets, clipped, escaped, fenced, jo
 from maxpool_check.reproducing import runtimes
 from maxpool_check.reproducing.expectation import ExpectedOutput
 from maxpool_check.reproducing.others import DefectNote, OtherAnswer, words
-from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.reproducing.reproduced import FaultForm, Reproduced
 from maxpool_check.reproducing.runtimes import TEMPLATES, variation_of
 from maxpool_check.reproducing.script import Script
 from maxpool_check.reproducing.wording import linked, operator_of, rule_of, sentence_of
@@ -112,7 +112,7 @@ def _tensors(reproduced: Reproduced, script: Script) -> str:
         blocks.append(grid("The tensor that enters MaxPool", oracle.X))
     if not reproduced.target.computes and not isinstance(oracle, Refused):
         blocks.append(f"{escaped(reproduced.case_run.judgements[reproduced.variant].message)}.")
-    elif script.expected and reproduced.fault is not Fault.INCONSISTENT:
+    elif script.expected and reproduced.fault is not FaultForm.INCONSISTENT:
         signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
         blocks += [_compared(name, each, got.get(name), signed) for name, each in script.expected[0].items()]
     return joined(blocks)

@@ -17,8 +17,8 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.translation import converted_from
 
 
-class Fault(Enum):
-    """What goes wrong, and so what a script looks for."""
+class FaultForm(Enum):
+    """The form that a fault takes, and so what a script looks for."""
 
     WRONG_OUTPUT = "the outputs are wrong"
     REFUSED = "a graph is refused that the document allows"
@@ -69,16 +69,16 @@ class Reproduced:
         return {Crashed: "crash", TimedOut: "hang"}.get(type(self.outcome), "")
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> FaultForm:
         """What goes wrong; of a process that dies, what would go wrong if it did not."""
         if isinstance(self.oracle, Refused):
-            return Fault.NOT_REFUSED
+            return FaultForm.NOT_REFUSED
         if {DivergenceKind.REFUSES_VALID, DivergenceKind.GRAPH_NOT_LOADABLE} & set(self.kinds):
-            return Fault.REFUSED
+            return FaultForm.REFUSED
         is_varied = self.variant.variation is not None and self.variant.variation not in OTHER_KERNELS
         if is_varied or {DESCRIPTIONS[kind].group for kind in self.kinds} == {KindGroup.DEPENDENCE}:
-            return Fault.INCONSISTENT
-        return Fault.WRONG_OUTPUT
+            return FaultForm.INCONSISTENT
+        return FaultForm.WRONG_OUTPUT
 
     @property
     def layout(self) -> Layout:

@@ -18,7 +18,7 @@ from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reproducing import expectation, runtimes
 from maxpool_check.reproducing.expectation import Expected
-from maxpool_check.reproducing.reproduced import CannotWrite, Fault, Reproduced
+from maxpool_check.reproducing.reproduced import CannotWrite, FaultForm, Reproduced
 from maxpool_check.reproducing.runtimes import ScriptRuntime
 from maxpool_check.results.variants import LEVELS
 from maxpool_check.targets.target import TargetProfile
@@ -45,7 +45,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     Raises :class:`CannotWrite`.
     """
     fault, variation, request = reproduced.fault, reproduced.variant.variation, reproduced.request
-    name, is_varied, python = reproduced.differing, fault is Fault.INCONSISTENT, profile.description.python
+    name, is_varied, python = reproduced.differing, fault is FaultForm.INCONSISTENT, profile.description.python
     if DivergenceKind.DTYPE in reproduced.kinds and not reproduced.target.computes:
         raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
     tool, row = runtimes.tool_of(profile), runtimes.variation_of(variation)
@@ -56,7 +56,7 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         parameter = str(row.get("parameter", ""))
     elif tool is not None:
         parameter = 'level="ORT_DISABLE_ALL"'
-    elif reproduced.is_graph and fault is not Fault.NOT_REFUSED:
+    elif reproduced.is_graph and fault is not FaultForm.NOT_REFUSED:
         parameter = "level"
     alone, outputs = (each.outputs for each in reproduced.pair) if is_varied else (request.outputs, request.outputs)
     used = outputs if is_varied and variation is None else request.outputs
@@ -98,12 +98,12 @@ def _models(reproduced: Reproduced, runtime: ScriptRuntime, *, has_control: bool
     """
     request = reproduced.request
     files = {"model.onnx": request.model} if runtime.takes_models else {}
-    if reproduced.fault is Fault.INCONSISTENT:
+    if reproduced.fault is FaultForm.INCONSISTENT:
         models = [reproduced.request_of(each).model for each in reproduced.pair]
         others = [each for each in models if each != request.model and runtime.takes_models]
         files |= {"other.onnx": others[0]} if others else {}
         return files, ["model" if each == request.model else "other" for each in models]
-    may_refuse = reproduced.fault in (Fault.REFUSED, Fault.NOT_REFUSED) or reproduced.refusable
+    may_refuse = reproduced.fault in (FaultForm.REFUSED, FaultForm.NOT_REFUSED) or reproduced.refusable
     if has_control and may_refuse and runtime.takes_models and not reproduced.variant.in_domain:
         opset = next(each.version for each in onnx.load_from_string(request.model).opset_import if not each.domain)
         files["smallest.onnx"] = maxpool_model(opset, {"kernel_shape": [1]}, "float32", (1, 1, 1), ("Y",))

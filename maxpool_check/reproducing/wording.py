@@ -12,7 +12,7 @@ from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import escaped
 from maxpool_check.reproducing.expectation import expected_outputs
-from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.reproducing.reproduced import FaultForm, Reproduced
 from maxpool_check.reproducing.runtimes import table
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import Verdict
@@ -41,11 +41,11 @@ def title_of(reproduced: Reproduced, tool: ToolName | None = None) -> str:
         title = f"{ends} {effect}{instead}"
     elif isinstance(outcome, TimedOut):
         title = f"{ends} does not end{instead}"
-    elif reproduced.fault is Fault.NOT_REFUSED:
+    elif reproduced.fault is FaultForm.NOT_REFUSED:
         title = f"{ends} is {'executed' if reproduced.target.computes else 'accepted'}{instead}"
     elif isinstance(outcome, RefusedByTarget):
         title = f"{ends} is refused: {shortened(outcome.message, _MOST_CHARACTERS, end=False)}"
-    elif reproduced.fault is Fault.INCONSISTENT:
+    elif reproduced.fault is FaultForm.INCONSISTENT:
         variation = reproduced.variant.variation
         difference = f"differs {variation.sentence}" if variation else "depends on whether Indices are requested"
         title = f"{operator}: Y {difference}"
