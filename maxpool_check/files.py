@@ -15,6 +15,7 @@ STDOUT = Path("-")
 """The name of stdout among the files to write."""
 
 RECORD_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.xz")
+BUNDLE_SUFFIX = ".tar"
 """How the names of records end."""
 
 

@@ -256,9 +256,9 @@ def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
 
 
 def _value_differences(oracle: GraphOracle, expect: Values, *, of_document: bool) -> list[str]:
-    shape, value = " has the shape", " is printed as"
-    if not of_document:
-        shape, value = ": your file expects the shape", ": your file expects"
+    # What a document prints, or what follows from a sentence of it.
+    value = f": {'the case' if of_document else 'your file'} expects"
+    shape = f"{value} the shape"
     printed = {name: value for name, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
     if expect.Indices is not None:
         # A document prints numbers; its attributes define whether they have 32 or 64 bits.

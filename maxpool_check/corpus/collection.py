@@ -209,6 +209,8 @@ def _readable(path: Path, root: Path, problems: list[Problem]) -> Iterator[Path]
     files = _files(path)
     if not files:
         message = f"no case file ({', '.join(SUFFIXES)}), and no model.onnx or .json of another suite in this folder"
+        if path.is_dir() and any(path.rglob("*.onnx")):
+            message += f"; maxpool-check model {shlex.quote(str(path))} tests the MaxPool nodes of models"
         problems.append(Problem(str(path), 1, 1, message))
     for file in files:
         if not is_utf_8(str(file)):
@@ -254,7 +256,7 @@ def is_defect_file(path: Path) -> bool:
     if path.parent.name != DEFECTS or path.suffix not in SUFFIXES:
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    return re.search(r"^(defects|known):", text, re.MULTILINE) is not None
+    return re.search(r"^(defects|accepted|known):", text, re.MULTILINE) is not None
 
 
 def root_of(path: Path) -> Path:

@@ -1,10 +1,11 @@
-"""Files of defects: what they say, and whether the cases that they expect to show defects agree."""
+"""Files of defects and of accepted results: what they say, and whether the cases that they expect to show defects agree."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from maxpool_check.corpus.features import GEOMETRY, GRAPH, VALUES, stated_in
 from maxpool_check.corpus.observed import is_observed_file, observed_file, read_observations, with_observations
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure
 from maxpool_check.corpus.schema import read_schema
+from maxpool_check.judging.accepted import Acceptance
 from maxpool_check.judging.defects import Conditions, Defect, Effect, Remedy, Severity, Upstream, is_glob
 from maxpool_check.judging.explaining import LEVEL_NAMES, meets_as_variant
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, read_table
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.judging.wrong_cells import CONTENTS
+from maxpool_check.results.changes import UNOBSERVABLE, Change
 from maxpool_check.results.details import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import variant_named
 from maxpool_check.specifications import documents
@@ -29,6 +32,8 @@ from maxpool_check.specifications.specification import nearest
 
 SCHEMA: dict[str, Any] = read_schema(
     Path(__file__).with_name("defects.schema.json"),
+    changes=[change.value for change in Change if change not in UNOBSERVABLE],
+    kinds=[kind.value for kind in DivergenceKind],
     severities=[severity.value for severity in Severity],
     geometry=list(GEOMETRY),
     values=list(VALUES),
@@ -38,7 +43,7 @@ SCHEMA: dict[str, Any] = read_schema(
     windows=[*CONTENTS, *(kind.value for kind, about in DESCRIPTIONS.items() if about.hypothesis)],
     processors=[*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)],
 )
-"""The published schema of a file of defects."""
+"""The published schema of a file of defects and of accepted results."""
 
 _STRUCTURE = Structure(SCHEMA)
 _KINDS = {kind.value: kind for kind in DivergenceKind}
@@ -54,23 +59,47 @@ _OLD_FORM = (
 )
 
 
+@dataclass(frozen=True)
+class _Entries:
+    """The two kinds of entries of a file."""
+
+    defects: tuple[Defect, ...]
+    accepted: tuple[Acceptance, ...]
+
+
 def read_defects(path: Path) -> list[Defect]:
     """The defects of one file, without observations. Raises :class:`CorpusError` with every problem."""
-    return list(_defects(text_of(path), str(path)))
+    return list(_entries(text_of(path), str(path)).defects)
+
+
+def read_accepted(paths: Sequence[Path]) -> list[Acceptance]:
+    """What a person has accepted in several files, in their order. Raises :class:`CorpusError` with every problem."""
+    accepted, problems = list[Acceptance](), list[Problem]()
+    for path in (each for each in paths if not is_observed_file(each)):
+        try:
+            accepted += _entries(text_of(path), str(path)).accepted
+        except CorpusError as error:
+            problems += error.problems
+    if problems:
+        raise CorpusError(problems)
+    return accepted
 
 
 # A process may read the defects that come with the tool many times.
 @lru_cache(maxsize=64)
-def _defects(text: str, name: str) -> tuple[Defect, ...]:
+def _entries(text: str, name: str) -> _Entries:
     reader = _Reader(parse(text, name))
-    defects = reader.defects()
+    entries = _Entries(tuple(reader.defects()), tuple(reader.accepted()))
     if reader.problems:
         raise CorpusError(reader.problems)
-    return tuple(defects)
+    return entries
 
 
 def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
-    """The defects of several files, with unique ids, and with the observations of others. Raises :class:`CorpusError`."""
+    """What several files expect in a run: their defects, with the observations of others, and the accepted divergences.
+
+    All ids are unique. Raises :class:`CorpusError`.
+    """
     observed = {path for path in paths if is_observed_file(path)}
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []
@@ -81,7 +110,7 @@ def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
         problems.append(Problem(str(path), 1, 1, message))
     for path in others:
         try:
-            new = {defect.id: defect for defect in _defects(text_of(path), str(path))}
+            new = {defect.id: defect for defect in read_defects(path)}
         except CorpusError as error:
             problems += error.problems
             continue
@@ -96,11 +125,20 @@ def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
         defects |= new
     if problems:
         raise CorpusError(problems)
+    for entry in (each for each in read_accepted(others) if each.change is None):
+        name = next(each for each in _numbered(entry.name) if each not in defects)
+        defects[name] = entry.defect(name)
     return list(defects.values())
 
 
+def _numbered(name: str) -> Iterator[str]:
+    """A name, and then the name with the numbers from 2."""
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
+
+
 class _Reader:
-    """Makes defects of a document, and collects what is wrong with it."""
+    """Makes the entries of a document, and collects what is wrong with it."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -114,8 +152,8 @@ class _Reader:
     def defects(self) -> list[Defect]:
         """The defects of the file, as far as they can be read."""
         data = self._document.data if isinstance(self._document.data, dict) else {}
-        if "defects" not in data and not self.problems:
-            self.problems.append(self._document.problem((), "missing 'defects'"))
+        if not {"defects", "accepted"} & data.keys() and not self.problems:
+            self.problems.append(self._document.problem((), "missing 'defects' or 'accepted'"))
         results: list[Defect | None] = []
         entries = data.get("defects")
         for number, fields in enumerate(entries if isinstance(entries, list) else []):
@@ -123,6 +161,31 @@ class _Reader:
                 self._check_id_and_review(("defects", number), fields)
                 results.append(self._defect(("defects", number), fields))
         return [defect for defect in results if defect is not None]
+
+    def accepted(self) -> list[Acceptance]:
+        """What the file accepts, as far as it can be read."""
+        data = self._document.data if isinstance(self._document.data, dict) else {}
+        entries = data.get("accepted")
+        numbered = enumerate(entries if isinstance(entries, list) else [])
+        results = [self._accepted(("accepted", number), fields) for number, fields in numbered]
+        return [each for each in results if each is not None]
+
+    def _accepted(self, place: _Place, fields: Any) -> Acceptance | None:
+        values = self._values(
+            place, fields if isinstance(fields, dict) else {}, runtime=TargetSelector.of, kinds=_kinds, change=Change,
+            expires=_date, variants=frozenset, outputs=_OF_EXPECTED["outputs"], versions=_versions,
+        )  # fmt: skip
+        if not self.problems and not values["kinds"] and "change" not in values:
+            message = "expected a kind of divergence: only the result of a 'change' may have none"
+            self.problems.append(self._document.problem((*place, "kinds"), message))
+        if self.problems:
+            return None
+        when = TargetSelector.of(values["runtime"].runtime, values.get("versions", ""))
+        line = self._document.problem(place, "")
+        return Acceptance(
+            when, tuple(values["cases"]), values["variants"], values["kinds"], values["author"], values["reason"],
+            values["expires"], values.get("change"), values.get("outputs", {}), f"{line.path}:{line.line}:{line.column}",
+        )  # fmt: skip
 
     def _check_id_and_review(self, place: _Place, fields: Mapping[str, Any]) -> None:
         name, at = str(fields.get("id")), (*place, "id")
@@ -165,7 +228,7 @@ class _Reader:
             values.get("established", ""), values.get("documents", ()), values.get("conditions", Conditions()),
             None if seen is None else Upstream(**seen), values.get("example"), values.get("reviewer", ""),
             values.get("reviewed"), tuple(other_builds), values.get("remedies", ()), frozenset(values.get("kinds", ())),
-            frozenset(values.get("windows", ())), outputs,
+            frozenset(values.get("windows", ())), outputs, values.get("short", ""), values.get("fix", ""),
         )  # fmt: skip
 
     def _expected(self, place: _Place, fields: Mapping[str, Any], defect: Mapping[str, Any]) -> Any:
@@ -251,7 +314,7 @@ def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
     parsers: Mapping[str, Callable[[Any], Any]] = {
         "conditions": _conditions,
         "optimizers": tuple,
-        "versions": lambda text: TargetSelector.of("onnxruntime", text).bounds,
+        "versions": _versions,
     }
 
     def remedy(number: int) -> Remedy:
@@ -261,6 +324,11 @@ def _remedies(items: list[dict[str, Any]]) -> tuple[Remedy, ...]:
             raise error.inside(number, "conditions") from error
 
     return tuple(map(remedy, range(len(items))))
+
+
+def _versions(text: str) -> str:
+    """Bounds of versions, in the usual order. Raises ``ValueError``."""
+    return TargetSelector.of("onnxruntime", text).bounds
 
 
 def _documents(names: list[str]) -> tuple[str, ...]:
@@ -295,7 +363,11 @@ def unmatched(path: Path, cases: Collection[str]) -> list[Problem]:
             if case not in cases
         ]
     document = read(path)
-    patterns: list[tuple[_Place, str]] = []
+    patterns: list[tuple[_Place, str]] = [
+        (("accepted", number, "cases", at), case)
+        for number, entry in enumerate(document.data.get("accepted", ()))
+        for at, case in enumerate(entry["cases"])
+    ]
     for number, defect in enumerate(document.data.get("defects", ())):
         if "example" in defect:
             patterns.append((("defects", number, "example"), defect["example"]))

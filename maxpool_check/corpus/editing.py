@@ -11,10 +11,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
 from maxpool_check import inert
-from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.defect_file import read_accepted
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.files import named
-from maxpool_check.judging.defects import Defect, Effect
+from maxpool_check.judging.accepted import Acceptance
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.variants import ALL_VARIANTS
 
@@ -66,51 +66,29 @@ def on_one_line(words: Iterable[str]) -> CommentedSeq:
     return words
 
 
-def add(path: Path, defects: Sequence[Defect]) -> None:
-    """Add defects to a file, which is created if it does not exist.
+def add_accepted(path: Path, entries: Sequence[Acceptance]) -> None:
+    """Add what a person accepts to a file, which is created if it does not exist.
 
-    Raises :class:`CorpusError` if they cannot be added to the file.
+    Raises :class:`CorpusError` if the entries cannot be added to the file.
     """
-    existing = {defect.id: defect for defect in read_defects(path)} if path.exists() else {}
-    file = EditedFile(path, "defects: []\n")
-    for defect in defects:
-        file.append("defects", _fields(defect))
-        existing[defect.id] = defect
-    if not file.replace(lambda new: {defect.id: defect for defect in read_defects(new)} == existing):
-        message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
+    expected = [_fields(each) for each in [*(read_accepted([path]) if path.exists() else []), *entries]]
+    file = EditedFile(path, "accepted: []\n")
+    for entry in entries:
+        file.append("accepted", _fields(entry))
+    if not file.replace(lambda new: [_fields(each) for each in read_accepted([new])] == expected):
+        message = "nothing can be added safely to this file; end it with a block list under 'accepted:'"
         raise CorpusError([Problem(str(path), 1, 1, message)])
 
 
-def _fields(defect: Defect) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "id": defect.id,
-        "runtime": list(defect.runtimes) if defect.other_builds else defect.runtime,
-        "title": inert.line(defect.title),
-        "severity": defect.severity.value,
-        "mechanism": inert.line(defect.mechanism),
-    }
-    if defect.documents:
-        fields["documents"] = list(defect.documents)
-    if defect.upstream is not None and defect.upstream.issue is not None:
-        upstream = defect.upstream
-        fields["upstream"] = {"issue": upstream.issue, "state": upstream.state, "seen": upstream.seen.isoformat()}
-    if defect.reviewed is not None:
-        fields |= {"reviewer": inert.line(defect.reviewer), "reviewed": defect.reviewed.isoformat()}
-    if defect.example is not None:
-        fields["example"] = defect.example
-    return {**fields, "expect": [_expected(each, defect) for each in defect.effects]}
-
-
-def _expected(effect: Effect, defect: Defect) -> dict[str, Any]:
-    part = {"runtime": effect.when.runtime} if effect.when.runtime != defect.runtime else {}
-    versions = {"versions": effect.when.bounds} if effect.when.bounds else {}
-    variants = (
-        {"variants": on_one_line(variant.name for variant in ALL_VARIANTS if variant in effect.variants)}
-        if effect.variants is not None
-        else {}
-    )
-    kinds = on_one_line(kind.value for kind in DivergenceKind if kind in effect.kinds)
-    expires = {"expires": effect.expires.isoformat()} if effect.expires is not None else {}
-    outputs = {version: on_one_line(sorted(defect.outputs[version])) for version in sorted(defect.outputs)}
-    reviewed = {"outputs": outputs} if outputs else {}
-    return {**part, **versions, "cases": list(effect.cases), "kinds": kinds, **variants, **expires, **reviewed}
+def _fields(entry: Acceptance) -> dict[str, Any]:
+    fields: dict[str, Any] = {"change": entry.change.value} if entry.change is not None else {}
+    fields["runtime"] = entry.when.runtime
+    if entry.when.bounds:
+        fields["versions"] = entry.when.bounds
+    fields["kinds"] = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
+    fields["variants"] = on_one_line(each.name for each in ALL_VARIANTS if each.name in entry.variants)
+    fields["cases"] = list(entry.cases)
+    if entry.outputs:
+        fields["outputs"] = {version: on_one_line(sorted(prints)) for version, prints in sorted(entry.outputs.items())}
+    about = {"author": inert.line(entry.author), "reason": inert.line(entry.reason)}
+    return {**fields, **about, "expires": entry.expires.isoformat()}

@@ -5,7 +5,7 @@ other code, or other bugs, for. A factor that none of the bins describes (six sp
 as the kernel) is left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, first_of
 from maxpool_check.corpus.quantities import Features, Rule
 from maxpool_check.corpus.rules import Flags, all_stated, stated
-from maxpool_check.judging.defects import Stated
+from maxpool_check.judging.defects import Combined, Stated
 from maxpool_check.reference.pooling import Pooling
 
 Bins = dict[str, str]
@@ -50,6 +50,16 @@ def stated_in(conditions: Mapping[str, Any]) -> dict[str, tuple[Stated, ...]]:
     if mistakes:
         raise first_of(mistakes)
     return found
+
+
+def comparisons_of(condition: Any) -> Iterator[str]:
+    """The comparisons of a condition of ``geometry``, with those of the flags that it names; what ``not`` denies has none."""
+    match condition:
+        case str():
+            yield from comparisons_of(_FILE["geometry"][condition]) if condition in _FILE["geometry"] else [condition]
+        case Combined(word="all" | "any", rules=rules) | [*rules] | {"any": [*rules]}:
+            for rule in rules:
+                yield from comparisons_of(rule)
 
 
 def _rules_of_bins(factor: str, bins: Any) -> dict[str | None, Any]:

@@ -4,6 +4,7 @@ Their stream is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom num
 the seed. Values are derived from it by integer arithmetic and exact scaling only.
 """
 
+import itertools
 import math
 
 import ml_dtypes
@@ -14,8 +15,8 @@ from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
-_FEW_CELLS = 2**16
-"""Of so many cells, all numbers take little memory."""
+_BLOCK = 2**15
+"""So many cells are drawn together: their numbers stay in the cache of the processor."""
 
 _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 
@@ -47,7 +48,8 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     span = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
     if size > span + 1:
         raise BadValue(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
-    order = np.argsort(stream(seed, size), kind="stable")
+    # No two numbers of the stream are equal.
+    order = np.argsort(stream(seed, size))
     first = 0 if dtype.kind == "u" else -(size // 2)
     return (order + first).astype(dtype)
 
@@ -55,10 +57,11 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
 def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     """The sum of twelve uniform numbers less six (Irwin-Hall): nearly normal, and exact, unlike a logarithm."""
     total = np.full(size, -6 * 2**32)
-    together = 12 if size <= _FEW_CELLS else 1
-    for i in range(0, 12, together):
-        numbers = stream(seed, together * size, i * size) >> np.uint64(32)
-        total += numbers.view(np.int64).reshape(together, size).sum(0)
+    together = 12 if size <= _BLOCK else 1
+    for start, i in itertools.product(range(0, size, _BLOCK), range(0, 12, together)):
+        block = total[start : start + _BLOCK]
+        numbers = stream(seed, together * block.size, i * size + start) >> np.uint64(32)
+        block += numbers.view(np.int64).reshape(together, block.size).sum(0)
     drawn = total / 2.0**32
     if is_float(dtype):
         return rounded(drawn, dtype)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,7 +56,8 @@ class Context:
     an output of the graph. ``initializer``: X is one, not an input of the graph. ``dimensions`` declares the shape of X, with
     names for sizes that are known at run time only; None: the shape of X. ``inside``: the nodes are in both branches of an
     ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``. ``indices``: nodes make of Indices
-    those that count in each ``plane``, as PyTorch's exporter writes them; None: there are no such nodes.
+    those that count in each ``plane``, as PyTorch's exporter writes them; None: there are no such nodes. ``is_replaceable``: a
+    target that takes no graphs may execute the MaxPool without the operator set.
     """
 
     opset: int = 0
@@ -67,6 +68,7 @@ class Context:
     dimensions: tuple[str | int, ...] | None = None
     inside: str | None = None
     indices: str | None = None
+    is_replaceable: bool = field(default=False, compare=False)
 
     def flow(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """The tensors behind each node before MaxPool. Raises :class:`Inexact`."""

@@ -7,9 +7,12 @@ from datetime import date
 from maxpool_check.judging.defects import Effect
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import Variant
+from maxpool_check.words import plural
 
 _Variants = dict[tuple[Effect, str], set[Variant]]
 """Variants by effect and pattern: one of its cases, or an empty text where conditions alone select the cases."""
+
+_REMEDY = "remove these from the defect, or bound the versions for which they are expected:"
 
 
 class Audit:
@@ -38,7 +41,7 @@ class Audit:
             self._shown[effect, pattern].add(variant)
 
     def statuses(self, is_complete: Callable[[Effect, str], bool]) -> dict[str, tuple[KnownStatus, str]]:
-        """The status of each defect, and why, by its id.
+        """The status of each defect, and why, by its id; of a stale one the first line is short, and each execution has a line.
 
         ``is_complete`` says whether all cases of an effect ran that a pattern matches, or, where it is empty, that meet its conditions.
         """
@@ -50,25 +53,29 @@ class Audit:
         for defect, each in statuses.items():
             # What must be reviewed first.
             worst = min((status for status, _ in each), key=order.index)
-            audited[defect] = worst, "; ".join(dict.fromkeys(why for status, why in each if status is worst and why))
+            reasons = dict.fromkeys(line for status, why in each if status is worst for line in why.splitlines())
+            if worst is KnownStatus.STALE:
+                # A case without a variant has several executions.
+                noun = "execution" if all(each.endswith(")") for each in reasons) else "case"
+                what = plural(len(reasons), noun)
+                reasons = dict.fromkeys([f"no longer shown in {what}", _REMEDY, *reasons])
+            audited[defect] = worst, ("\n" if worst is KnownStatus.STALE else "; ").join(reasons)
         return audited
 
     def _status(self, effect: Effect, is_complete: Callable[[Effect, str], bool]) -> tuple[KnownStatus, str]:
         patterns = effect.cases or ("",)
         missing = {pattern: self._missing(effect, pattern) for pattern in patterns}
         # It may take long to find out.
-        stale = ", ".join(
-            text for pattern, texts in missing.items() if texts and is_complete(effect, pattern) for text in texts
-        )
+        stale = [text for pattern, texts in missing.items() if texts and is_complete(effect, pattern) for text in texts]
         if effect in self._outdated or (effect.expired(self._today) and stale):
             return KnownStatus.EXPIRED, f"since {effect.expires}; review it, then remove it or set a new date"
         if stale and effect.must_show(self._architecture):
-            remedy = "remove it from the defect, or bound the versions for which it is expected"
-            return KnownStatus.STALE, f"{stale} no longer diverges in these kinds; {remedy}"
+            return KnownStatus.STALE, "\n".join(stale)
         if any((effect, pattern) in self._shown for pattern in patterns):
             return KnownStatus.EXPECTED, ""
         why = "none of its cases was compared"
-        return KnownStatus.NOT_EXECUTED, f"{stale} need not diverge on this processor in every run" if stale else why
+        stale_here = f"{', '.join(stale)} need not diverge on this processor in every run"
+        return KnownStatus.NOT_EXECUTED, stale_here if stale else why
 
     def _missing(self, effect: Effect, pattern: str) -> list[str]:
         """The pattern, or the variants of it, that were compared and did not show the effect."""

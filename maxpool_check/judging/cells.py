@@ -5,6 +5,7 @@ An interpretation is one of a point that the document leaves open.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
 import ml_dtypes
@@ -34,6 +35,9 @@ _NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16
 """By float type, the narrower types that its values can be rounded to, the finest first."""
 
 _MOST_TAPS = 4096
+
+_MANY_TAPS, _FEW_VALUES = 2**20, 16
+"""So many taps of wrong cells are compared at once; of more, with so few values, each value is looked for by the evaluator."""
 
 _FARTHEST = 2**31
 """Cells of the padding farther from X than this are not numbered: their numbers may need more than 64 bits."""
@@ -169,8 +173,11 @@ def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     # Of a kernel that is much larger than X, only the taps in X.
     at, taps = np.argwhere(wrong), [axis.taps() for axis in geometry]
     most = math.prod(int(count.max(initial=0)) for _, count in taps)
+    if len(at) * most > _MANY_TAPS and len(found := np.unique(Y[wrong])) <= _FEW_VALUES:
+        # The evaluator takes fewer steps than there are taps.
+        return wrong & np.any([(Y == value) & oracle.holds(values == value) for value in found], axis=0)
     # As many windows at once as have about a million taps.
-    for part in np.array_split(at, len(at) * most // 2**20 + 1) if values.size else ():
+    for part in np.array_split(at, len(at) * most // _MANY_TAPS + 1) if values.size else ():
         batch, channel, *outputs = (column.reshape(-1, *[1] * len(geometry)) for column in part.T)
         cells, within = [batch, channel], np.ones(batch.shape, bool)
         for number, (axis, (first, count), i) in enumerate(zip(geometry, taps, outputs, strict=True)):
@@ -221,11 +228,31 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     if not oracle.nan_is_open:
         return ()
     ignored, as_neg_inf, propagates, _ = (interpretation.Y for interpretation in oracle.interpretations)
+    interpretations = (ignored, as_neg_inf, propagates, _first_sticks(oracle))
+    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty & ~oracle.hidden)
+
+
+def _first_sticks(oracle: Oracle) -> np.ndarray:
+    """The Y of a scan that keeps a NaN only if it is the first cell of the window (N x C x D1 x ... x Dn)."""
     first_cells = oracle.core
     for dimension, axis in enumerate(oracle.pooling.geometry, 2):
         first_cells = first_cells.take(axis.taps()[0], dimension)
-    interpretations = (ignored, as_neg_inf, propagates, np.where(np.isnan(first_cells), first_cells, ignored))
-    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty & ~oracle.hidden)
+    return np.where(np.isnan(first_cells), oracle.activated(first_cells), oracle.interpretations[0].Y)
+
+
+def mixed_nan(oracle: Oracle, Y: np.ndarray) -> np.ndarray:
+    """The cells in which a Y that conforms counts a NaN, where no single interpretation agrees with all of its cells.
+
+    Boolean, N x C x D1 x ... x Dn; no cell is marked where one interpretation agrees, or where the document decides what a NaN does.
+    """
+    none = np.zeros(Y.shape, bool)
+    if not oracle.nan_is_open:
+        return none
+    agreeing = [oracle.agrees(Y, each) for each in oracle.interpretations]
+    sticking = replace(oracle.interpretations[0], Y=_first_sticks(oracle))
+    if any(each.all() for each in (*agreeing, oracle.agrees(Y, sticking))):
+        return none
+    return ~agreeing[0]
 
 
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from maxpool_check.judging.cells import index_kinds, interpretations_of, tie_kinds, value_kinds
+from maxpool_check.judging.cells import index_kinds, interpretations_of, mixed_nan, tie_kinds, value_kinds
 from maxpool_check.judging.hypotheses import NUMBERING, causes_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
@@ -40,7 +40,8 @@ class Comparison:
     """Some outputs compared with the reference's.
 
     ``oracle`` is, of several that the document can be interpreted as, the first that agrees, else the nearest.
-    ``information`` holds allowed differences from the reference. ``interpretations`` gives, by point that the document
+    ``information`` holds allowed differences from the reference, ``mixed`` the cells of a Y whose cells are right by different
+    interpretations of NaN. ``interpretations`` gives, by point that the document
     leaves open, every interpretation that agrees. ``causes`` are all mistakes that explain the outputs, or one; ``mistakes``
     holds, by output, the mistake of which it is a kind: the only one, where it is more than a coincidence of few cells.
     ``identical``: the outputs are the reference's in every bit.
@@ -53,6 +54,7 @@ class Comparison:
     causes: tuple[Cause, ...] = ()
     mistakes: Mapping[str, DivergenceKind] = field(default_factory=dict)
     identical: bool = False
+    mixed: tuple[WrongOutput, ...] = ()
 
     @property
     def kinds(self) -> tuple[DivergenceKind, ...]:
@@ -132,7 +134,8 @@ def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Compari
         match = oracle.match_indices(numbers, outputs.get("Y"))
         information += _wrong_outputs("Indices", tie_kinds(oracle, numbers, match.ties & match.right))
     if not wrong_Y.any() and (match is None or match.right.all()):
-        return Comparison(oracle, (), tuple(information), interpretations)
+        mixed = _wrong_outputs("Y", {DivergenceKind.Y_NAN_MIXED: mixed_nan(oracle, Y)})
+        return Comparison(oracle, (), tuple(information), interpretations, mixed=tuple(mixed))
     causes = causes_of(oracle, {**outputs, "Y": Y})
     if any(cause.output is None for cause in causes):
         # Outputs for other windows, or another X, say nothing about open points.

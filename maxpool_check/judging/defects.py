@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
-from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -17,23 +16,25 @@ from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.record import Execution, TargetDescription
 from maxpool_check.results.variants import Variant
+from maxpool_check.words import Term
 
 
-class Severity(str, Enum):
+class Severity(Term):
     """How bad a defect is, the worst first."""
 
-    WRONG_ON_FINITE = "wrong-on-finite"
-    WRONG_ON_SPECIAL = "wrong-on-special"
-    CRASH = "crash"
-    ACCEPTS_INVALID = "accepts-invalid"
-    REFUSES_VALID = "refuses-valid"
-    LIMIT = "limit"
-    INCONSISTENCY = "inconsistency"
-
-    @property
-    def meaning(self) -> str:
-        """What it says of results, in a sentence."""
-        return str(read_table("severities.yaml")[self.value])
+    WRONG_ON_FINITE = "wrong-on-finite", "values, indices or shapes are wrong for ordinary finite input"
+    WRONG_ON_SPECIAL = (
+        "wrong-on-special",
+        "values or indices are wrong for infinities, NaN, zeros of both signs, or the lowest value of a float type alone",
+    )
+    CRASH = "crash", "the process dies, or does not end"
+    ACCEPTS_INVALID = "accepts-invalid", "a graph is executed that the document excludes"
+    REFUSES_VALID = (
+        "refuses-valid",
+        "a graph is refused for which there are kernels; or the optimized graph cannot be loaded",
+    )
+    LIMIT = ("limit", "a graph is refused that the document allows: the runtime declares that it does not implement it")
+    INCONSISTENCY = "inconsistency", "the document allows each result, but they differ from variant to variant"
 
     @property
     def rank(self) -> int:
@@ -206,20 +207,29 @@ class Effect:
     """Each run shows some of the kinds, or none."""
     where_observed: bool = False
     """The conditions do not suffice: it is expected of cases in which it was observed alone, which other effects list."""
+    is_accepted: bool = False
+    """A person has accepted it: exactly these kinds in exactly these variants, and no part of an execution that shows more."""
     digests: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Ids of ``cases`` by the first digits of their SHA-256, by which a copy of a case is found."""
 
     def covers(self, target: TargetDescription) -> bool:
         """Whether it is about a target: its runtime, its version and its processor."""
+        is_named = self.when.covers(target.selected_as, target.version, target.provider, target.name)
+        return is_named and self.can_show(target)
+
+    def can_show(self, target: TargetDescription) -> bool:
+        """Whether the processor of a target is one that its conditions allow."""
         named = self.conditions.processor
-        return self.when.covers(target.selected_as, target.version, target.provider, target.name) and (
-            not named or (target.processor is not None and target.processor.has(named))
-        )
+        return not named or (target.processor is not None and target.processor.has(named))
 
     def must_show(self, architecture: str) -> bool:
         """Whether it shows in each run on a processor: of the architecture that its conditions name, x86-64 if they name none."""
         named = [name for name in self.conditions.processor if name in ARCHITECTURES] or ["x86_64"]
         return not self.varies and (not architecture or architecture in named)
+
+    def names(self, variant: Variant, architecture: str) -> bool:
+        """Whether it lists cases, and each of them must show it in a variant, in each run on a processor."""
+        return bool(self.cases) and variant in (self.variants or ()) and self.must_show(architecture)
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""
@@ -255,9 +265,12 @@ class Effect:
         """Its kinds that a variant of its cases must show; none if it is not about the variant."""
         if self.where_observed:
             return frozenset()
-        # What is said of a variant holds for its variations as well.
-        if self.variants is not None and not {variant, variant.base} & self.variants:
+        # What is said of a variant holds for its variations as well, unless a person has accepted it of this variant.
+        alike = {variant} if self.is_accepted else {variant, variant.base}
+        if self.variants is not None and not alike & self.variants:
             return frozenset()
+        if self.is_accepted:
+            return frozenset(kind.value for kind in self.kinds)
         return frozenset(kind.value for kind in self.kinds if shows(variant, kind))
 
 
@@ -296,10 +309,19 @@ class Defect:
     """The wrong cells that it explains, as of an effect."""
     outputs: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """The fingerprints of its reviewed outputs, by version."""
+    short: str = ""
+    """A title for an issue; empty: the title is short itself."""
+    fix: str = ""
+    """The change of the source that repairs it, in a sentence; empty: not known."""
 
     def remedy(self, version: str) -> str:
         """What to do about it with a version, in words; empty if nothing is known to help."""
         return next((each.words for each in self.remedies if each.words and each.is_for(version)), "")
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a person has accepted what it does, and nobody has described why."""
+        return any(effect.is_accepted for effect in self.effects)
 
     @property
     def runtimes(self) -> tuple[str, ...]:
@@ -353,6 +375,8 @@ def shows(variant: Variant, kind: DivergenceKind) -> bool:
     """
     if kind is DivergenceKind.Y_DEPENDS_ON_INDICES:
         return variant.variation is None and not variant.has_indices
+    if kind is DivergenceKind.Y_NAN_MIXED:
+        return True
     compared = DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE or variant.variation is not None
     return compared and (variant.has_indices or kind.output != "Indices")
 

@@ -162,7 +162,7 @@ def by_effect(
     ):
         left = cells
     is_whole = shown == kinds and not left
-    if not is_whole and not left < cells:
+    if not is_whole and (effect.is_accepted or not left < cells):
         return None
     count = len({*defect.conditions.said, *effect.conditions.said})
     rank = (True, effect.is_observed, effect.predicts, True, count)

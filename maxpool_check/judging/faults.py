@@ -8,17 +8,16 @@ from functools import cached_property
 
 import msgspec
 
-from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, hypothesis, sentence
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.judging.wrong_cells import ZERO
 from maxpool_check.results.details import Cause, Cell
-from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Status, Verdict
 
-_NOTICES = {
-    "new": "Known of the runtime, and expected by no file of this corpus.",
-    "changed": "Known of the runtime; this corpus expects other kinds of these cases.",
+_NOTICES: Mapping[str, str] = {
+    Status.NEW: "Known of the runtime, and expected by no file of this corpus.",
+    Status.CHANGED: "Known of the runtime; this corpus expects other kinds of these cases.",
 }
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
@@ -65,14 +64,14 @@ class Fault:
     defect: KnownEntry | None = None
 
     @property
-    def smallest(self) -> Execution:
-        """The execution to look at: the example of the defect, or the smallest that shows all of it."""
+    def example(self) -> Execution:
+        """The execution to look at: the example of the defect, or the most convincing one, of these the smallest."""
         return self.executions[0]
 
     @property
     def example_kinds(self) -> tuple[str, ...]:
         """Those of its kinds that the example shows, in a cell, as a whole or as its cause."""
-        example = self.smallest
+        example = self.example
         shown = {*example.kinds, *example.counts, *(cause.kind for cause in example.causes)}
         return tuple(kind for kind in self.kinds if kind in shown)
 
@@ -107,19 +106,24 @@ class Fault:
     @property
     def is_expected(self) -> bool:
         """Whether a known defect expects it."""
-        return self.status == "expected"
+        return self.status == Status.EXPECTED
 
     @property
     def is_unexpected(self) -> bool:
         """Whether it fails the run."""
-        return self.status in ("new", "changed")
+        return self.status in (Status.NEW, Status.CHANGED)
 
     @property
     def label(self) -> str:
         """``known``, or what is not expected of it: ``new`` is what no known defect explains."""
-        if self.status == "new" and self.defect is not None:
+        if self.status == Status.NEW and self.defect is not None:
             return "unexpected"
-        names = {"expected": "known", "special": "special values", "outside": "outside the model", "": "not reviewed"}
+        names = {
+            Status.EXPECTED: "known",
+            Status.SPECIAL: "special values",
+            Status.OUTSIDE: "outside the model",
+            "": "not reviewed",
+        }
         return names.get(self.status, self.status)
 
     @property
@@ -134,7 +138,7 @@ class Fault:
     @property
     def is_inconsistency(self) -> bool:
         """Whether the document allows all outputs, which differ from variant to variant."""
-        return self.smallest.verdict is Verdict.INCONSISTENT
+        return self.example.verdict is Verdict.INCONSISTENT
 
     @cached_property
     def limit(self) -> bool:
@@ -333,33 +337,6 @@ def _explains_all(mistake: frozenset[str], execution: Execution) -> bool:
         None in outputs or OUTPUTS.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())
         for kind, held in cells
     )
-
-
-def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:
-    """``Y equals a MaxPool with dilation 1 in 25 of 25 cells``, by output; ``counts`` are those of the wrong cells.
-
-    Several mistakes that explain the same are all possible. Nothing for many, and for a few wrong cells.
-    """
-    if counts and sum(counts.values()) <= MOST_COINCIDENCES:
-        return []
-    sentences = []
-    for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
-        kinds = [cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)]
-        if len(kinds) <= _MOST_POSSIBLE:
-            possible, subject = " or ".join(map(hypothesis, kinds)), output or "The result"
-            whole = f"{subject} equals {possible} in {cells} of {cells} cells"
-            sentences.append(whole if cells else f"{subject} has the shape of {possible}")
-    return sentences
-
-
-def hypothesis(kind: str) -> str:
-    """What an output equals that has a mistake of this kind; the kind itself, if this version does not know it."""
-    return (_DESCRIPTIONS[kind].hypothesis or "") if kind in _DESCRIPTIONS else kind
-
-
-def sentence(kind: str) -> str:
-    """What a kind means."""
-    return _DESCRIPTIONS[kind].sentence if kind in _DESCRIPTIONS else "A kind that this version does not know."
 
 
 def by_size(execution: Execution) -> tuple[bool, int, str]:

@@ -44,9 +44,13 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
     that execution alone.
     """
     fitted: _Fitted = {}
-    by_document = {
-        variant: _judged(_judge_outcome, oracle, variant, outcome, fitted) for variant, outcome in outcomes.items()
-    }
+    by_document: dict[Variant, Judgement] = {}
+    for variant, outcome in outcomes.items():
+        equal = next((each for each in fitted if _is_equal(variant, outcome, each, outcomes[each])), None)
+        if equal is not None:
+            by_document[variant], fitted[variant] = by_document[equal], fitted[equal]
+        else:
+            by_document[variant] = _judged(_judge_outcome, oracle, variant, outcome, fitted)
     if isinstance(oracle, Refused):
         return by_document
     judgements = dict(by_document)
@@ -63,6 +67,13 @@ def judge(oracle: GraphOracle | Refused, outcomes: Mapping[Variant, Outcome]) ->
         variant: _judged(_with_rewrites, oracle, variant, outcomes, judgements) if judgement.kinds else judgement
         for variant, judgement in judgements.items()
     }
+
+
+def _is_equal(variant: Variant, outcome: Outcome, other: Variant, earlier: Outcome) -> bool:
+    """Whether two variants have the same outputs in every bit, so that the judgement on one is that on the other."""
+    if not isinstance(outcome, Returned) or not isinstance(earlier, Returned):
+        return False
+    return variant.outputs == other.outputs and outcome.digests == earlier.digests
 
 
 def _judge_outcome(oracle: GraphOracle | Refused, variant: Variant, outcome: Outcome, fitted: _Fitted) -> Judgement:

@@ -20,7 +20,7 @@ class KindGroup(str, Enum):
     """Mistakes of what rewrites a graph before it runs."""
     EXECUTION = "Shapes, refusals and crashes"
     DEPENDENCE = "Results that are not always the same"
-    """The outputs of two variants differ: of a variation and its base, or with Indices and without."""
+    """The outputs of two variants differ: of a variation and its base, or with Indices and without; or cells of one output do."""
 
 
 class DivergenceKind(str, Enum):
@@ -118,6 +118,7 @@ class DivergenceKind(str, Enum):
     Y_DEPENDS_ON_THREADS = "y-depends-on-threads"
     INDICES_DEPEND_ON_THREADS = "indices-depend-on-threads"
     Y_DEPENDS_ON_OPERATOR = "y-depends-on-operator"
+    Y_NAN_MIXED = "y-nan-mixed"
     UNSTABLE = "unstable"
 
     @property
@@ -165,3 +166,15 @@ def _descriptions() -> dict[DivergenceKind, KindDescription]:
 
 DESCRIPTIONS = _descriptions()
 """Every kind with its description."""
+
+_BY_VALUE = {kind.value: description for kind, description in DESCRIPTIONS.items()}
+
+
+def hypothesis(kind: str) -> str:
+    """What an output equals that has a mistake of this kind; the kind itself, if this version does not know it."""
+    return (_BY_VALUE[kind].hypothesis or "") if kind in _BY_VALUE else kind
+
+
+def sentence(kind: str) -> str:
+    """What a kind means."""
+    return _BY_VALUE[kind].sentence if kind in _BY_VALUE else "A kind that this version does not know."

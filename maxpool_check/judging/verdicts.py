@@ -19,7 +19,7 @@ from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import OTHER_KERNELS, Variant
 from maxpool_check.specifications.specification import Refused
 
-_ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
+_ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
 """The verdicts on outputs that the document allows."""
 
 ACCEPTED = "accepted"
@@ -98,6 +98,11 @@ def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, 
             shapes=wrong_shapes(oracle, {name: tensor.shape for name, tensor in requested.items()}, comparison.kinds),
         )
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
+    if comparison.mixed:
+        # Each cell is allowed, all of them together follow no rule.
+        cells = WrongCells(oracle, comparison.mixed, outputs)
+        kinds, message = _kinds(comparison.mixed), str(cells.shown[0])
+        return replace(judgement, verdict=Verdict.INCONSISTENT, kinds=kinds, message=message, apart=cells)
     if oracle.has_undefined:
         count, size = int(oracle.pooled.undefined.sum()), oracle.pooled.undefined.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
@@ -192,6 +197,9 @@ def _with_differences(
     oracle = next((alternative for alternative in oracle.alternatives if alternative.shape == shape), oracle)
     apart = WrongCells(oracle, differences, varied, instead=base)
     message = str(apart.shown[0]) if apart.shown else "; ".join(difference.message for difference in differences)
+    if judgement.verdict is Verdict.INCONSISTENT:
+        # The other variant shows the inconsistency of its cells as well, and more.
+        judgement = replace(judgement, kinds=(), message="")
     return replace(
         judgement,
         kinds=tuple(sorted({*judgement.kinds, *_kinds(differences)})),

@@ -160,9 +160,10 @@ def _same_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
     for clamps in (True, False) if dilated else ():
         plain = [replace(placement, clamps=clamps).axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
         short = tuple(replace(axis, begin=pads.begin, end=pads.end) for axis, pads in zip(axes, plain, strict=True))
-        # With the output size of SAME_*, and with the one that follows from the pads.
+        # With the output size of SAME_*, and with the one that follows from the pads; maybe divided towards zero.
         yield DivergenceKind.SAME_IGNORES_DILATION, short
         yield from _placed(DivergenceKind.SAME_IGNORES_DILATION, short, Placement())
+        yield DivergenceKind.SAME_IGNORES_DILATION, tuple(replace(a, output=_truncated_size(a)) for a in short)
     upper = placement.auto_pad is AutoPad.SAME_UPPER
     other = AutoPad.SAME_LOWER if upper else AutoPad.SAME_UPPER
     yield from _placed(DivergenceKind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
@@ -195,10 +196,22 @@ class _FromTheBorder(Axis):
 
 def is_truncated_division(geometry: Iterable[Axis], shape: tuple[int, ...]) -> bool:
     """Whether division towards zero gives this output shape for windows larger than the input."""
-    spans = [(a.size + a.begin + a.end - rules.effective_kernel(a.kernel, a.dilation), a.stride) for a in geometry]
-    outputs = tuple((span // stride if span >= 0 else -(-span // stride)) + 1 for span, stride in spans)
+    axes = list(geometry)
+    outputs = tuple(map(_truncated_size, axes))
     # Without a remainder there is nothing to round.
-    return any(span < 0 and span % stride for span, stride in spans) and outputs in (shape[2:], shape[1:-1])
+    is_rounded = any(span < 0 and span % axis.stride for axis, span in zip(axes, map(_room, axes), strict=True))
+    return is_rounded and outputs in (shape[2:], shape[1:-1])
+
+
+def _room(axis: Axis) -> int:
+    """How far a window can move on the padded axis; negative if it is larger."""
+    return axis.size + axis.begin + axis.end - rules.effective_kernel(axis.kernel, axis.dilation)
+
+
+def _truncated_size(axis: Axis) -> int:
+    """The number of windows if the room is divided towards zero."""
+    room = _room(axis)
+    return (room // axis.stride if room >= 0 else -(-room // axis.stride)) + 1
 
 
 def wrong_shapes(
@@ -253,6 +266,8 @@ def _formula(axis: Axis, placement: Placement | None) -> _Formula | None:
     if placement.is_same and axis.output == -(-axis.size // axis.stride):
         return "ceil", f"{axis.size}/{axis.stride}", ""
     numbers = axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end
+    if placement.auto_pad is AutoPad.VALID and rules.floor_output(*numbers) == axis.output:
+        return "ceil", f"({axis.size} - {axis.dilation}*({axis.kernel} - 1))/{axis.stride}", ""
     for rounding in (placement.rounding, rules.floor_output, rules.ceil_output, rules.clipped_ceil_output):
         if rounding(*numbers) == axis.output:
             is_clipped = rounding is rules.clipped_ceil_output and rules.ceil_output(*numbers) != axis.output

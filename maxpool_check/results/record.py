@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -26,39 +26,35 @@ from maxpool_check.results.details import (
 )
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.words import Term, shortened
 
 SCHEMA = "maxpool-check/record/1"
 
 
-class Verdict(str, Enum):
+class Verdict(Term):
     """The verdict on an execution, in the order of reports."""
 
-    CONFORMS = "conforms"
-    """The outputs are those of the document, or the runtime refused a graph that the document excludes."""
-    DIVERGES = "diverges"
-    """The outputs are wrong, or the document excludes the graph."""
-    REFUSES = "refuses"
-    """The runtime refused a graph that the document allows."""
-    CRASHES = "crashes"
-    """The target's process died."""
-    TIMES_OUT = "times-out"
-    """The target returned nothing in time."""
-    UNSTABLE = "unstable"
-    """The same request, executed twice, returned different outputs."""
-    INCONSISTENT = "inconsistent"
-    """Two variants returned different outputs, and the document allows both: no clause is broken."""
-    UNDEFINED = "undefined"
-    """The document defines no result for some windows, and the others are right: recorded, not judged."""
-    UNKNOWN = "unknown"
-    """The target, which infers shapes alone, does not know the shape or the dtype; what it knows is right."""
-    NOT_EXPRESSIBLE = "not-expressible"
-    """The target accepts nothing that means the same as the case: not executed."""
-    NOT_CLAIMED = "not-claimed"
-    """The target does not claim the document of the case, nor one that means the same here: not executed."""
-    ERROR = "error"
-    """The execution failed in a way that says nothing about the target."""
-
-    __str__ = str.__str__
+    CONFORMS = "conforms", "the outputs are the document's, or the runtime refused a graph that the document excludes"
+    DIVERGES = "diverges", "the outputs contradict the document, or the document excludes the graph"
+    REFUSES = "refuses", "the runtime refused a graph that the document allows: the refusal is wrong"
+    CRASHES = "crashes", "the process of the target died"
+    TIMES_OUT = "times-out", "the target returned nothing in time"
+    UNSTABLE = "unstable", "the same request, executed twice, returned different outputs"
+    INCONSISTENT = (
+        "inconsistent",
+        "two variants, or the cells of one output, follow different interpretations of the document: no clause is broken",
+    )
+    UNDEFINED = (
+        "undefined",
+        "a window holds no cell of X, and the document gives the padding no value: there is no result to compare with",
+    )
+    UNKNOWN = (
+        "unknown",
+        "a target that infers shapes alone does not know the shape or the dtype; what the target knows is right",
+    )
+    NOT_EXPRESSIBLE = "not-expressible", "the target accepts nothing that means the same as the case: not executed"
+    NOT_CLAIMED = "not-claimed", "the target does not claim the document of the case: not executed"
+    ERROR = "error", "the execution failed in a way that says nothing about MaxPool"
 
 
 REPORTED = frozenset(
@@ -75,25 +71,32 @@ FAULTS = REPORTED - {Verdict.INCONSISTENT}
 NOT_EXECUTED = frozenset({Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED})
 """The verdicts on what no target was given."""
 
+_MOST_IN_LINE = 100
+"""The most characters of the line that says what is wrong with a known defect."""
+
 DEATHS = frozenset({Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.ERROR})
 """The verdicts that count towards giving a target up."""
 
 
-class KnownStatus(str, Enum):
+class Status(Term):
+    """What a run expects of a fault or of an inconsistency."""
+
+    NEW = "new", "no known defect expects the fault"
+    CHANGED = "changed", "the known defect expects other kinds"
+    EXPECTED = "expected", "a known defect expects the fault or the inconsistency"
+    SPECIAL = "special", "special values alone show the fault of a user's model"
+    OUTSIDE = "outside", "the node does not show the fault in the user's model as it is deployed"
+    INCONSISTENT = "inconsistent", "variants, or cells of one output, differ, and the document allows each"
+
+
+class KnownStatus(Term):
     """The status of a known defect after a run."""
 
-    EXPECTED = "expected"
-    """It occurred as written."""
-    STALE = "stale"
-    """It no longer occurs and must be removed."""
-    EXPIRED = "expired"
-    """Its date has passed; it no longer expects anything."""
-    NOT_EXECUTED = "not-executed"
-    """None of its cases was compared."""
-    NOT_EXPECTED = "not-expected"
-    """It explains what was seen, and no file of the run expects it."""
-
-    __str__ = str.__str__
+    EXPECTED = "expected", "the defect occurred as written"
+    STALE = "stale", "the defect no longer occurs and must be removed"
+    EXPIRED = "expired", "the date of the defect has passed: it no longer expects anything"
+    NOT_EXECUTED = "not-executed", "none of the cases of the defect was compared"
+    NOT_EXPECTED = "not-expected", "the defect explains what was seen, and no file of the run expects it"
 
 
 class ExitCode(IntEnum):
@@ -197,8 +200,9 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
 
     ``profile`` holds the policies of each document in use, by its name, ``editions`` the edition that was read. The digests
     are SHA-256, of all cases and of the files of known defects. ``references`` is None if the two references were not
-    compared. ``seeds`` are those of random values, by what is drawn. Records of older versions lack what is behind
-    ``known_sha256``, or the ``settings`` alone; runs of a model have no ``corpus``.
+    compared. ``seeds`` are those of random values, by what is drawn. ``command`` is the command line as it was given, and
+    ``configuration_sha256`` the digest of the file that set options besides it; absent, no file did. Records of older versions
+    lack what is behind ``known_sha256``, or the ``settings`` alone; runs of a model have no ``corpus``.
     """
 
     schema: str = SCHEMA
@@ -214,6 +218,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     cases_sha256: str
     known_sha256: str | None
     command: tuple[str, ...] = ()
+    configuration_sha256: str | msgspec.UnsetType = msgspec.UNSET
     corpus: CorpusDescription | None = None
     tool_files: ToolFiles | None = None
     machine: ToolMachine | None = None
@@ -286,7 +291,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     @property
     def unexpected(self) -> bool:
         """Whether it fails the run."""
-        return self.status in ("new", "changed") or self.verdict == "error"
+        return self.status in (Status.NEW, Status.CHANGED) or self.verdict == "error"
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -313,6 +318,18 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     expires: str = ""
     reviewer: str = ""
     reviewed: str = ""
+
+    @property
+    def first_line(self) -> str:
+        """The first line of the message, which of a stale defect has all executions."""
+        return self.message.partition("\n")[0]
+
+    @property
+    def problem(self) -> str:
+        """The status with the first line of the message, on a line of at most 100 characters."""
+        room = max(_MOST_IN_LINE - len(f"{self.status.value}  {self.id} on : {self.first_line}"), _MOST_IN_LINE // 4)
+        line = f"{self.id} on {shortened(self.target, room)}: {self.first_line}"
+        return f"{self.status.value.upper()}  {shortened(line, _MOST_IN_LINE - len(self.status.value) - 2, end=False)}"
 
     @property
     def advice(self) -> str:

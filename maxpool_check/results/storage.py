@@ -196,8 +196,12 @@ def lines_of(path: Path) -> Iterator[Line]:
         raise BadRecord(f"{path}:1: a record of the schema {header.schema}; this version reads {SCHEMA}")
     yield header
     complete = itertools.takewhile(lambda line: line.endswith(b"\n"), lines)
+    targets = {target.name for target in header.targets}
     for number, line in enumerate(complete, 2):
-        yield _decoded(path, number, line)
+        decoded = _decoded(path, number, line)
+        if isinstance(decoded, Execution) and decoded.target not in targets:
+            raise BadRecord(f"{path}:{number}: not a line of this record: its header names no target {decoded.target}")
+        yield decoded
 
 
 def _stored_lines(path: Path) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, KnownStatus, Verdict
+from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, KnownStatus, Status, Verdict
 
 
 @dataclass
@@ -21,7 +21,7 @@ class RunSummary:
         self.executions += 1
         self.verdicts.setdefault(execution.target, Counter())[execution.verdict.value] += 1
         self.unexpected |= execution.unexpected
-        self.informative |= bool(execution.information) or execution.status == "inconsistent"
+        self.informative |= bool(execution.information) or execution.status == Status.INCONSISTENT
 
     def exit_code(self, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> ExitCode:
         """The exit code of the run. ``strict``: differences that a document allows and inconsistencies are unexpected, too."""

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
+from maxpool_check.words import Term
+
 Y_AND_INDICES = ("Y", "Indices")
 Y_ALONE = ("Y",)
 INDICES_ALONE = ("Indices",)
@@ -86,7 +88,15 @@ class Variant:
         return _ORDER[self] < _ORDER[other]
 
 
-_REQUESTED = {Y_AND_INDICES: "indices", Y_ALONE: "y-only", INDICES_ALONE: "indices-only"}
+class Requested(Term):
+    """The outputs that a variant requests, as the first part of its name."""
+
+    INDICES = "indices", "Y and Indices are requested"
+    Y_ONLY = "y-only", "Y alone is requested, for which runtimes have other kernels"
+    INDICES_ONLY = "indices-only", "Indices alone are requested, of a graph that has no other output"
+
+
+_REQUESTED = dict(zip((Y_AND_INDICES, Y_ALONE, INDICES_ALONE), Requested, strict=True))
 
 WITH_INDICES, Y_ONLY, INDICES_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE), Variant(INDICES_ALONE)
 

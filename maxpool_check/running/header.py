@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
@@ -134,11 +135,23 @@ def machine() -> ToolMachine:
     )
 
 
+@dataclass(frozen=True)
+class CommandLine:
+    """The words of a command line, none for those of the process; and the SHA-256 of the file of its configuration, None without one."""
+
+    words: tuple[str, ...] = ()
+    configuration_sha256: str | None = None
+
+
+OF_PROCESS = CommandLine()
+"""The command line of the process."""
+
+
 def header(
     cases: Collection[Case],
     targets: Sequence[TargetDescription],
     known_files: Sequence[Path],
-    command: Sequence[str] = (),
+    command: CommandLine = OF_PROCESS,
     corpus: Corpus | None = None,
     seeds: Mapping[str, int] | None = None,
     references: ReferenceAgreement | None = None,
@@ -159,7 +172,8 @@ def header(
         cases=len(cases),
         cases_sha256=corpus.sha256 if corpus is not None and cases is corpus.cases else digest_of(cases),
         known_sha256=digest_of_files(known_files),
-        command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
+        command=command.words or (Path(sys.argv[0]).name, *sys.argv[1:]),
+        configuration_sha256=command.configuration_sha256 or msgspec.UNSET,
         corpus=CorpusDescription(
             name=corpus.name,
             version=maxpool_check.__version__ if corpus.shipped else None,

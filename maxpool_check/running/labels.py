@@ -23,6 +23,7 @@ from maxpool_check.results.record import (
     Execution,
     KnownEntry,
     KnownStatus,
+    Status,
     TargetDescription,
 )
 from maxpool_check.results.variants import Variant, variant_named
@@ -66,6 +67,10 @@ class Labels:
     def label(self, case: Case, execution: Execution) -> Execution:
         """The execution with its status, its defect and its severity."""
         return self._targets[execution.target].label(_features(case), execution)
+
+    def explaining_defects(self, case: Case, execution: Execution) -> list[str]:
+        """The ids of the defects that explain an execution, whether or not it is expected."""
+        return self._targets[execution.target].explaining_defects(_features(case), execution)
 
     def entries(self, is_complete: Callable[[str, Effect, str], bool]) -> Iterator[KnownEntry]:
         """What a record says of the defects that named executions, and then of the known ones of each target.
@@ -148,7 +153,7 @@ class _OfTarget:
         expected = [each for each in found if each.is_expected]
         if (explanation := best(expected, execution)) is not None:
             shown = [each for each in expected if each.is_whole] or expected
-            labelled = msgspec.structs.replace(execution, known=explanation.defect.id, status="expected")
+            labelled = msgspec.structs.replace(execution, known=explanation.defect.id, status=Status.EXPECTED)
         else:
             shown = []
             current = [each for each in effects if not each.expired(self._today)]
@@ -158,6 +163,12 @@ class _OfTarget:
             for effect in each.effects:
                 self.audit.shown(effect, case, variant)
         return labelled if explanation is None else self._with_defect(labelled, explanation.defect)
+
+    def explaining_defects(self, features: CaseFeatures, execution: Execution) -> list[str]:
+        """The ids of the defects that explain an execution, whether or not it is expected."""
+        variant = variant_named(execution.variant)
+        found = self._explanations(self._current, features, variant, execution)
+        return [each.defect.id for each in (*found, *self._named(features, variant, execution)) if each.is_whole]
 
     def _explanations(
         self, defects: Iterable[Defect], features: CaseFeatures, variant: Variant, execution: Execution
@@ -175,7 +186,7 @@ class _OfTarget:
         if defect.id not in self.known:
             self.named[defect.id] = defect
         is_by_windows = {execution.severity, defect.severity.value} <= {each.value for each in WRONG}
-        severity = execution.severity if is_by_windows else defect.severity.value
+        severity = execution.severity if is_by_windows or defect.is_accepted else defect.severity.value
         return msgspec.structs.replace(execution, known=defect.id, severity=severity)
 
 
@@ -207,15 +218,15 @@ def _with_effects(defect: Defect, is_kept: Callable[[Effect], bool]) -> Defect:
 def _unexpected(execution: Execution, parts: Sequence[Explanation], is_other: bool) -> Execution:
     """An execution that no known defect explains as a whole; ``is_other``: a known defect lists it with another divergence."""
     if execution.verdict not in FAULTS:
-        return msgspec.structs.replace(execution, status="inconsistent")
+        return msgspec.structs.replace(execution, status=Status.INCONSISTENT)
     if not parts:
-        return msgspec.structs.replace(execution, status="changed" if is_other else "new")
+        return msgspec.structs.replace(execution, status=Status.CHANGED if is_other else Status.NEW)
     kinds = unexplained(parts, execution)
     cells = [cell for cell in execution.cells if cell.kind in kinds]
     ordered = sorted(parts, key=lambda each: each.rank, reverse=True)
     return msgspec.structs.replace(
         execution,
-        status="new",
+        status=Status.NEW,
         explained_by=tuple(dict.fromkeys(each.defect.id for each in ordered)),
         unexplained=tuple(sorted(kinds)),
         message=str(cells[0]) if cells else execution.message,

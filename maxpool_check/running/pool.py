@@ -93,7 +93,7 @@ class Pool:
         return [future.result() for future in done if future.exception() is None]
 
 
-def pool_of(make: Callable[[], Resource], jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
+def pool_of(make: Callable[[], Resource], jobs: int, scheduler: str | None = None) -> AbstractContextManager[Pool]:
     """A pool of ``jobs`` processes, or of the workers of a dask cluster; ``make`` makes the resource of each.
 
     Raises :class:`PoolLost`.

@@ -26,7 +26,7 @@ from maxpool_check.results.record import Execution, KnownEntry, Line, RunFooter,
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import CaseRun
-from maxpool_check.running.header import digest_of_files, header, now
+from maxpool_check.running.header import OF_PROCESS, CommandLine, digest_of_files, header, now
 from maxpool_check.running.labels import Catalogue, Labels
 from maxpool_check.running.outputs import NO_RESULT, missing_results
 from maxpool_check.running.pool import PoolLost, pool_of
@@ -40,12 +40,12 @@ class RunPlan:
     """The cases of a corpus to run, the targets, and their known defects.
 
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
-    processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
-    the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
+    processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead.
+    ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known
     defect, by its id. ``explains``: the defects that come with the tool explain what none of ``known`` expects, and excuse nothing.
-    ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the words of
-    the command line to record; those of the process if there are none. ``references`` is the result of the comparison
+    ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` is
+    the command line to record. ``references`` is the result of the comparison
     of both references on the cases, if there was one.
     """
 
@@ -57,7 +57,6 @@ class RunPlan:
     seconds: float = 10.0
     memory: int | None = None
     jobs: int = 1
-    exit_first: bool = False
     strict: bool = False
     variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
@@ -65,8 +64,15 @@ class RunPlan:
     versions: Mapping[str, VersionsShown] = field(default_factory=dict)
     explains: bool = False
     transcript: Transcript | None = None
-    command: Sequence[str] = ()
+    command: CommandLine = OF_PROCESS
     references: ReferenceAgreement | None = None
+
+
+class Progress(Protocol):
+    """Shows how many of a total are done, and what is being done."""
+
+    def __call__(self, done: int, total: int | None = None, doing: str = "", /) -> None:
+        """Show it; a total and what is being done stay until they are given again."""
 
 
 def run(
@@ -140,11 +146,6 @@ def write_results(
                 if execution.target.startswith(OUTPUTS) and execution.message == NO_RESULT:
                     missing[execution.target][execution.case] = None
                 write(execution)
-                ended_early = plan.exit_first and execution.unexpected
-                if ended_early:
-                    break
-            if ended_early:
-                break
             progress(number + 1)
     except PoolLost as lost:
         ended_early = True

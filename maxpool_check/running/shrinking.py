@@ -23,6 +23,8 @@ from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import JudgedRun, run_case
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.clauses import clauses_of
 from maxpool_check.specifications.roles import Role
 from maxpool_check.targets.session import TargetSession
 
@@ -80,6 +82,25 @@ def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
             while (smaller := next(filter(is_kept, simplifications(smallest)), None)) is not None:
                 smallest = smaller
     return smallest
+
+
+def older_cases(case: Case) -> Iterator[Case]:
+    """The case by each older version of ONNX's MaxPool, the oldest first, and a graph in each older operator set.
+
+    From operator set 8 on, which all releases load, or for a graph 13, in which most nodes have their present inputs; with the
+    clauses that the case is about. The meaning may differ.
+    """
+    onnx = case.specification.onnx
+    if onnx is None or not case.spec.startswith("onnx-"):
+        return
+    alone, tried = case.context.is_alone, set()
+    for opset in range(8, onnx.since) if alone else range(13, case.context.opset):
+        older = replace(case, spec=specification(f"onnx-{opset}").name)
+        older = older if alone else _with(older, opset=opset)
+        has_clauses = {*case.covers} <= {each.id for each in clauses_of(older.spec)}
+        if has_clauses and older.sha256 not in tried and older.is_exact:
+            tried.add(older.sha256)
+            yield older
 
 
 def _with_tensor(case: Case, X: np.ndarray, attributes: Mapping[str, Any] | None = None) -> Case:

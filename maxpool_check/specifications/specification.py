@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from maxpool_check.reference import geometry as rules
@@ -20,6 +19,7 @@ from maxpool_check.reference.policies import (
 )
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType
+from maxpool_check.words import Term
 
 if TYPE_CHECKING:
     from maxpool_check.specifications.onnx import Onnx
@@ -31,14 +31,14 @@ _LOWEST = {
 """The smallest number that an attribute may have."""
 
 
-class Reason(str, Enum):
-    """Why a document excludes a graph, as written in case files."""
+class Reason(Term):
+    """What a document excludes of a graph that it refuses, as written in case files."""
 
-    INVALID_ATTRIBUTE = "invalid-attribute"
-    INVALID_SHAPE = "invalid-shape"
-    INVALID_TYPE = "invalid-type"
-    OUTSIDE_PROFILE = "outside-profile"
-    WINDOW_LARGER_THAN_INPUT = "window-larger-than-input"
+    INVALID_ATTRIBUTE = "invalid-attribute", "the value of an attribute"
+    INVALID_SHAPE = "invalid-shape", "the rank or a size of X"
+    INVALID_TYPE = "invalid-type", "the element type"
+    OUTSIDE_PROFILE = "outside-profile", "what the profile of a document, such as SONNX, leaves out"
+    WINDOW_LARGER_THAN_INPUT = "window-larger-than-input", "a window that is larger than the padded input"
 
 
 @dataclass(eq=False)

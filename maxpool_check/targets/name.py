@@ -143,6 +143,20 @@ class TargetName:
         beginning = self.runtime if self.tool is None else f"{TRANSFORM}{self.tool.name}"
         return parse(f"{beginning}=={version}{self.text.removeprefix(beginning)}")
 
+    @property
+    def build(self) -> str:
+        """The same target with a build that is installed in the environment VENV; a kernel itself; empty of a runtime of npm."""
+        versioned = self.tool or self
+        if not self.is_released or "python" in versioned.options:
+            return self.text
+        if self.tool is None and RUNTIMES[self.runtime].ecosystem != "python":
+            return ""
+        named = [f"{name}={value}" for name, value in versioned.options.items() if name not in OPTIONS]
+        options = "&".join([*named, "python=VENV/bin/python"])
+        if self.tool is not None:
+            return f"{TRANSFORM}{self.tool.name}?{options}:on:{tool_and_runtime(self.text)[1]}"
+        return f"{self.runtime}{f'@{self.provider}' if self.provider else ''}?{options}"
+
     def disabling(self, optimizers: Sequence[str]) -> "TargetName":
         """The same runtime, whose sessions disable these optimizers too. Raises :class:`BadTarget` if it cannot."""
         if not optimizers:

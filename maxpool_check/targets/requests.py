@@ -97,7 +97,8 @@ def _job(case: Case, variant: Variant, target: TargetProfile) -> Job:
     is_decided = variation in (None, OLDEST_OPSET) or description.decides == "values"
     require(is_decided, "it computes no values that could depend on that")
     require(description.indices is not None or not variant.has_indices, "it gives no Indices")
-    job = (_translated if case.context.is_alone else _as_graph)(case, variant, target)
+    is_alone = case.context.is_alone or (case.context.is_replaceable and description.graphs is None)
+    job = (_translated if is_alone else _as_graph)(case, variant, target)
     spec = None
     if description.specs is not None:
         assert job.request is not None

@@ -20,6 +20,7 @@ class Runtime:
     ``providers`` are those that its options choose from, where a target does not name the provider.
     ``besides`` are distributions that its adapter needs in the environment of a release.
     ``computes``: it computes outputs; what does not decides shapes alone, or whether a graph is valid.
+    ``fixed_sizes``: it generates code for tensors of known sizes, and refuses models that leave sizes open.
     """
 
     distribution: str
@@ -31,6 +32,7 @@ class Runtime:
     ecosystem: str = "python"
     besides: tuple[str, ...] = ()
     computes: bool = True
+    fixed_sizes: bool = False
 
     @property
     def install(self) -> str:

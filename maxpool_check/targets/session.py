@@ -3,7 +3,6 @@
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from time import monotonic
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
@@ -23,8 +22,8 @@ class TargetSession:
         self.target = target
         self.failure: CannotStart | None = None
         """Why no other worker can be started, if that is so; all later requests fail."""
-        self.rewrite: Callable[[bytes], bytes] | None = None
-        """What is made of each model before it is executed; None: nothing."""
+        self.rewrite: Callable[[Request], Request] | None = None
+        """What is made of each request before it is executed; None: nothing."""
         self._worker: Worker | None = None
         self._profile: TargetProfile | None = None
         # A program of the user gets ids that it cannot know before it has read them.
@@ -47,7 +46,7 @@ class TargetSession:
         numbers = []
         for request in requests:
             if self.rewrite is not None:
-                request = replace(request, model=self.rewrite(request.model))
+                request = self.rewrite(request)
             self._submitted += 1
             numbers.append(self._submitted)
             line = (request.line_and_bytes if self.target.takes_bytes else request.line)(self._submitted)

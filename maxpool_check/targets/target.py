@@ -52,6 +52,12 @@ class TargetProfile:
         runtime = RUNTIMES.get(self.name.runtime)
         return runtime is not None and runtime.adapter == "onnxruntime" and self.name.tool is None
 
+    @property
+    def fixed_sizes(self) -> bool:
+        """Whether it takes no models that leave sizes open: a generator of code for tensors of known sizes."""
+        runtime = RUNTIMES.get(self.name.runtime)
+        return runtime is not None and runtime.fixed_sizes
+
     def exclude(self, dtype: str, axes: int) -> str | None:
         """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""
         if self.dtypes is not None and dtype not in self.dtypes:
