@@ -16,7 +16,7 @@ import pytest
 
 from maxpool_check import inert
 from maxpool_check.commands.configuration import BadConfiguration, load
-from maxpool_check.commands.options import SECONDS
+from maxpool_check.commands.options import SECONDS, SHARED
 from maxpool_check.commands.run import command
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import SUFFIXES, collect, defect_files, is_defect_file, shipped_root
@@ -33,7 +33,7 @@ from maxpool_check.models.testing import ModelPlan, run_models
 from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
 from maxpool_check.reporting.model_view import explained_result
-from maxpool_check.results.record import ExitCode, KnownStatus, Line
+from maxpool_check.results.record import ExitCode, KnownStatus, Line, Status
 from maxpool_check.results.storage import record_of
 from maxpool_check.running.case_run import run_case
 from maxpool_check.running.labels import Labels
@@ -75,7 +75,8 @@ def settings_of(config: pytest.Config) -> Settings:
     options = {name: config.getoption(f"--maxpool-check-{name}") for name in ("spec", "shape", "strict", "timeout")}
     inputs, where = config.getoption("--maxpool-check-inputs"), ""
     try:
-        loaded = load(os.environ.get("MAXPOOL_CHECK_CONFIG"), config.invocation_params.dir).of(("run",), command.params)
+        file = load(os.environ.get("MAXPOOL_CHECK_CONFIG"), config.invocation_params.dir)
+        loaded = file.of("run", (*command.params, *SHARED))
         options = {name: value or getattr(loaded.get(name), "value", value) for name, value in options.items()}
         where = f"{loaded['timeout'].where}: " if "timeout" in loaded else ""
         seconds = SECONDS.convert(options["timeout"] or _SECONDS, None, None)
@@ -160,11 +161,15 @@ class CaseItem(Item):
         audit = labels.audits[target.name].statuses(lambda _, pattern: pattern == self.case.id)
         for name, (status, reason) in audit.items():
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED):
-                texts.append(inert.line(f"[XPASS(strict)] known defect {name} no longer occurs: {reason}"))
+                texts.append(
+                    inert.line(
+                        f"[XPASS(strict)] known defect {name} no longer occurs: {', '.join(reason.splitlines())}"
+                    )
+                )
         if texts:
             raise Wrong("\n".join(texts))
         reasons = {defect.id: " ".join(defect.mechanism.split()) for defect in self.known}
-        if excused := dict.fromkeys(each.known for each in judged if each.known and each.status == "expected"):
+        if excused := dict.fromkeys(each.known for each in judged if each.known and each.status == Status.EXPECTED):
             pytest.xfail(inert.line("; ".join(f"{name}: {reasons[name]}" for name in excused)))
         if all(execution.verdict in ("not-expressible", "not-claimed", "undefined", "unknown") for execution in judged):
             messages = dict.fromkeys(f"{execution.verdict}: {execution.message}" for execution in judged)

@@ -17,30 +17,27 @@ if TYPE_CHECKING:
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
-FORMATS = options.formats("bisection:write_json")
+FORMATS = options.Formats("reporting.bisection:document", {"json": "reporting.bisection:write_json"})
 """The formats of the report of a bisection."""
 
 
-@click.command("bisect")
+@options.command("bisect")
 @click.argument("name", type=options.CASE, metavar="CASE")
 @options.target()
 @click.option(
-    "--from", "first", type=options.VERSION, metavar="V",
+    "--from", "first", metavar="V",
     help="The oldest release to test; a pre-release: test others, too.  [default: the oldest available]",
 )  # fmt: skip
 @click.option(
-    "--to", "last", type=options.VERSION, metavar="V",
+    "--to", "last", metavar="V",
     help="The newest release to test; 1.31 with 1.31.1.  [default: the newest available]",
 )  # fmt: skip
 @click.option(
     "--kind", type=options.KIND, metavar="KIND", help="Look for this kind alone.  [default: for any change of verdict or kinds]",
 )  # fmt: skip
-@click.option(
-    "--variant", type=options.VARIANT, metavar="NAME", help="indices or y-only.  [default: the first that changes]"
-)
 @options.reports()
 def command(
-    name: str, target: "TargetName", first: str | None, last: str | None, kind: str | None, variant: str | None,
+    name: str, target: "TargetName", first: str | None, last: str | None, kind: str | None,
     reports: tuple[tuple[str, Path], ...],
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
@@ -68,7 +65,7 @@ def command(
     corpus = case_files.CaseFiles([Path(case.origin.path)]).read()
     output = Output(reports, quiet=options.setting("quiet"))
     output.check_writable([*corpus.files, *corpus.known_files])
-    variants = executing.variants_named(case, variant)
+    variants = list(case.variants())
     check_unversioned(target)
     versions = releases(target, first, last)
 
@@ -97,7 +94,7 @@ def command(
         case.id, case.sha256, f"{case.origin.path}:{case.origin.line}", case.title, str(target), chosen.name, kind,
         tuple(map(str, versions)), search.tested, search.boundaries(), skipped, search.linear,
     )  # fmt: skip
-    output.publish(FORMATS, report, report)
+    output.publish(FORMATS, report, report.exit_code)
     return report.exit_code
 
 

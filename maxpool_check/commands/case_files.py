@@ -88,7 +88,8 @@ def all_defects(path: Path | None, word: str = "") -> tuple[list[Defect], Defect
     for root in {root.resolve(): root for root in map(collection.root_of, places)}.values():
         named = {file: ids_in(file) for file in collection.defect_files(root)}
         with mistakes("nothing is shown"):
-            found = read_all_defects([file for file, names in named.items() if not word or word in names])
+            files = [file for file, names in named.items() if not word or word in names]
+            found = read_all_defects(collection.with_observed(files))
             versions = versions.merged_with(read_versions(root))
         by_id |= {each.id: each for each in found}
         ids += chain.from_iterable(named.values())
@@ -109,7 +110,7 @@ def find(name: str, folder: Path | None, *, takes_models: bool = True) -> Case:
         from maxpool_check.commands import model_cases
 
         path, short = options.PATH.convert(in_file[0][0], None, None), in_file[0][1]
-        if model_cases.is_model(path):
+        if model_cases.is_model(path, short):
             return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
     for given in [path] if in_file else [folder] if folder is not None else []:
         if not located(given).exists():

@@ -32,7 +32,7 @@ _SUITES = {
 _NOTHING = "nothing was imported"
 
 
-@click.group("cases")
+@click.group("cases", cls=options.Group)
 def command() -> None:
     """List, lint and copy cases; import those of other suites, and export cases for other programs.
 
@@ -50,9 +50,8 @@ def command() -> None:
 @command.command("list", short_help="List cases, or the parts of the corpus.")
 @options.paths
 @options.selected
-@options.spec
 @options.as_json
-def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...], as_json: bool) -> int:
+def list_(paths: Sequence[Path], selected: tuple[str, ...], as_json: bool) -> int:
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     Without a PATH and a selection, the parts of the corpus that comes with the tool are listed, with the number of their cases.
@@ -64,9 +63,9 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], spec: tuple[str, ...
     """
     from maxpool_check.commands.case_files import CaseFiles
 
-    files = CaseFiles(paths, selected, spec)
+    files = CaseFiles(paths, selected)
     corpus = files.read()
-    if click.get_current_context().get_parameter_source("paths") is ParameterSource.DEFAULT and not (selected or spec):
+    if click.get_current_context().get_parameter_source("paths") is ParameterSource.DEFAULT and not selected:
         return _list_parts(corpus.cases, as_json)
     cases = files.select(corpus)
     if as_json:

@@ -7,6 +7,7 @@ import click
 
 from maxpool_check import inert
 from maxpool_check.commands import options
+from maxpool_check.commands.registry import imported
 
 _WIDEST = 100
 """The most columns of a page: longer lines are hard to read."""
@@ -25,10 +26,13 @@ _OTHER_WORDS = {
 """What people look for, with the topic that is shown."""
 
 _SCHEMAS = {
-    "accepted": "comparing.acceptance:SCHEMA",
+    "bisect": "reporting.bisection:schema",
     "case": "corpus.schema:case_file_schema",
-    "config": "commands.configuration:schema",
+    "config": "commands.configured:schema",
     "defects": "corpus.defect_file:SCHEMA",
+    "gate": "reporting.changes_json:schema",
+    "history": "reporting.history:schema",
+    "model": "reporting.model_json:schema",
     "outputs": "running.outputs:SCHEMA",
     "record": "results.storage:schema",
     "run": "reporting.json:schema",
@@ -44,14 +48,18 @@ _OTHERS = {
 """The topics that are no pages."""
 
 
-def _topic(text: str) -> str:
+def _topics() -> list[str]:
     from maxpool_check.docs import topics
 
-    return options.one_of(_OTHER_WORDS.get(text, text), [*topics(), *_OTHERS], "topic")
+    return [*topics(), *_OTHERS]
 
 
-@click.command("docs")
-@click.argument("topic", required=False, type=options.Value("TOPIC", _topic, "topics"))
+def _topic(text: str) -> str:
+    return options.one_of(_OTHER_WORDS.get(text, text), _topics(), "topic")
+
+
+@options.command("docs")
+@click.argument("topic", required=False, type=options.Value("TOPIC", _topic, _topics))
 def command(topic: str | None) -> int:
     """Show a page of the documentation, a JSON Schema, what holds of the configuration, or how to switch completion on.
 
@@ -75,12 +83,12 @@ def command(topic: str | None) -> int:
         else:
             options.echo(text, nl=False)
     elif topic == "config":
-        from maxpool_check.commands import configuration
+        from maxpool_check.commands.configured import described
 
-        file, rows = configuration.described()
+        file, rows = described()
         options.show([Paragraph(f"file: {file}"), Table(["key", "value", "from"], rows)])
     else:
-        schema = options.imported(_SCHEMAS[topic.removeprefix("schema-")])
+        schema = imported(_SCHEMAS[topic.removeprefix("schema-")])
         options.echo(inert.dumps(schema() if callable(schema) else schema, indent=2))
     return 0
 

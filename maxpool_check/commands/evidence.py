@@ -1,4 +1,4 @@
-"""``maxpool-check evidence``: build, verify, sign, diff, trace."""
+"""``maxpool-check evidence``: build, verify, sign, trace."""
 
 import contextlib
 import sys
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
     from maxpool_check.evidence.tracing.trace import TraceScope
 
 _MOST = 20
-"""How many problems, and changes of a part, are printed."""
+"""How many problems are printed."""
 
-TRACE_FORMATS: options.Formats = {
-    **{name: options.written_by(f"reporting.writers:write_{name}") for name in ("text", "markdown", "html")},
-    **{name: options.written_by(f"evidence.tracing.tools:write_{name}") for name in ("json", "csv")},
-}
+TRACE_FORMATS = options.Formats(
+    "evidence.tracing.view:document", {name: f"evidence.tracing.tools:write_{name}" for name in ("json", "csv")}
+)
 """The formats of a trace."""
 
 _bundle = click.argument("bundle", type=options.FILE, metavar="BUNDLE")
 
 
-@click.group("evidence")
+@click.group("evidence", cls=options.Group)
 def command() -> None:
-    """Build a bundle of evidence that verifies itself, sign it, verify it, and compare two; trace clauses to cases and results.
+    """Build a bundle of evidence that verifies itself, sign it and verify it; trace clauses to cases and results.
 
     Bundles need more packages: pip install 'maxpool-check[evidence]'.
 
@@ -125,8 +124,7 @@ def sign(bundle: Path, key: Path) -> int:
 )  # fmt: skip
 @click.option("--run", is_flag=True, help="Run all cases on the same releases again, and compare what they return.")
 @options.as_json
-@options.verbose("Print every problem, and every execution whose outputs the record does not tell")
-def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: int) -> int:
+def verify(bundle: Path, key: Path | None, run: bool, as_json: bool) -> int:
     """Verify BUNDLE: its files by their digests, its pages and verdicts by making them again from the records.
 
     Exit codes: 0 verified, 1 something is altered, missing, added or does not follow, 2 usage, 3 not all could be checked.
@@ -136,7 +134,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
       maxpool-check evidence verify evidence.tar
       maxpool-check evidence verify evidence.tar --key lab.pub --run
     """
-    from maxpool_check.commands.executing import progress_bar
+    from maxpool_check.commands.output import progress_bar
     from maxpool_check.evidence.bundling.differences import rerun
     from maxpool_check.evidence.bundling.verification import verified
 
@@ -149,7 +147,7 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
             with progress_bar("cases", total, quiet=as_json) as progress:
                 rerun(contents, verification, options.setting("timeout"), progress)
     if not as_json:
-        _print(bundle, verification, verbose > 0)
+        _print(bundle, verification, options.setting("verbose") > 0)
         return verification.exit_code
     document = {
         "bundle": str(bundle),
@@ -161,47 +159,6 @@ def verify(bundle: Path, key: Path | None, run: bool, as_json: bool, verbose: in
     }
     options.dump("verification", document)
     return verification.exit_code
-
-
-@command.command("diff", short_help="Say what changed between two bundles.")
-@click.argument("old", type=options.FILE)
-@click.argument("new", type=options.FILE)
-@options.as_json
-def diff(old: Path, new: Path, as_json: bool) -> int:
-    """Say what changed from the bundle OLD to the bundle NEW: tool, clauses, cases, defects, kills, environments, results.
-
-    Neither is verified. Exit codes: 0 nothing changed, 1 something did, 2 usage.
-
-    \b
-    Examples:
-      maxpool-check evidence diff old.tar new.tar
-      maxpool-check evidence diff old.tar new.tar --json
-    """
-    from maxpool_check.corpus.problems import CorpusError
-    from maxpool_check.evidence.bundling.archive import BadArchive, unpacked
-    from maxpool_check.evidence.bundling.contents import BadBundle, opened
-    from maxpool_check.evidence.bundling.differences import differences
-    from maxpool_check.results.storage import BadRecord
-
-    with contextlib.ExitStack() as stack:
-        sides = []
-        for path in (old, new):
-            with _readable(path):
-                try:
-                    sides.append(stack.enter_context(opened(unpacked(path), options.setting("max_cells"))))
-                except (BadArchive, BadBundle, BadRecord, CorpusError) as error:
-                    more = f"'maxpool-check evidence verify {path}' says more"
-                    raise click.UsageError(f"{path} cannot be read: {error}; {more}") from error
-        found = differences(*sides)
-    if as_json:
-        options.dump("evidence-diff", {"old": str(old), "new": str(new), "differences": found})
-        return 1 if found else 0
-    for part, lines in found.items():
-        shown = [f"{part}: {plural(len(lines), 'change')}", *some(lines, _MOST)]
-        options.echo("\n  ".join(shown))
-    if not found:
-        options.echo("Nothing changed.")
-    return 1 if found else 0
 
 
 @contextlib.contextmanager
@@ -248,21 +205,14 @@ def _print(bundle: Path, verification: "Verification", verbose: bool) -> None:
 @options.spec
 @options.selected
 @options.reports(TRACE_FORMATS)
-@click.option(
-    "--mutants", is_flag=True,
-    help="Run the wrong kernels that violate each testable clause on its cases, up to three cases that notice each.",
-)  # fmt: skip
-@click.option(
-    "--fail-uncovered", is_flag=True,
-    help="Exit with 1 if a testable clause has no case; with --mutants, also if its cases notice no wrong kernel. Not for "
-    "clauses that no target of the records compared, which are named.",
-)  # fmt: skip
-@options.verbose("Show statements and places, every case, and its clauses")
 def trace(
     paths: Sequence[Path], records: tuple[Path, ...], spec: tuple[str, ...], selected: tuple[str, ...],
-    reports: Sequence[tuple[str, Path]], mutants: bool, fail_uncovered: bool, verbose: int,
+    reports: Sequence[tuple[str, Path]],
 ) -> int:  # fmt: skip
     """Trace each clause of the documents to its cases and their results, and each case to its clauses.
+
+    Exit codes: 0 every testable clause has a case, 1 one has none (a clause that no target of the records compared is only named),
+    2 usage, 3 a record is incomplete, 4 the records compared nothing.
 
     \b
     Examples:
@@ -271,10 +221,8 @@ def trace(
     """
     from maxpool_check.commands.case_files import CaseFiles
     from maxpool_check.commands.output import Output
-    from maxpool_check.evidence.kills import kills_by_clause
     from maxpool_check.evidence.tracing.trace import ExecutedTwice
     from maxpool_check.evidence.tracing.trace import trace as trace_of
-    from maxpool_check.evidence.tracing.view import TraceReport
     from maxpool_check.results.record import ExitCode
     from maxpool_check.specifications.clauses import clauses
 
@@ -282,8 +230,6 @@ def trace(
     if named:
         paths = [path for path in paths if str(path) not in clauses()] or [Path("corpus")]
         selected = (*selected, *named)
-    if selected and fail_uncovered:
-        raise click.UsageError("--fail-uncovered looks at all cases; -k leaves some out")
     stored = {str(path): options.read_record(path) for path in records}
     files = CaseFiles(paths, selected, spec)
     corpus = files.read()
@@ -291,15 +237,13 @@ def trace(
     output.check_writable([*records, *corpus.files])
     with options.raising(ExecutedTwice):
         scope = _scope(files, corpus)
-        listed = [clause for clause in clauses().values() if scope.lists(clause)]
-        traced = trace_of(scope, stored, kills_by_clause(scope.cases, listed) if mutants else None)
-    plain, shown = (TraceReport(traced, options.width(), color, verbose > 0) for color in (False, options.colored()))
-    output.publish(TRACE_FORMATS, shown, plain)
+        traced = trace_of(scope, stored)
+    output.publish(TRACE_FORMATS, traced, ExitCode.AS_EXPECTED)
     if any(not record.complete for record in traced.records):
         return options.Incomplete.exit_code
     if traced.cases and traced.records and not any(record.counted for record in traced.records):
         return ExitCode.NOTHING_COMPARED
-    return 1 if fail_uncovered and any(clause.gap is not None for clause in traced.clauses) else 0
+    return 1 if any(clause.gap is not None for clause in traced.clauses) else 0
 
 
 def _scope(files: "CaseFiles", corpus: "Corpus") -> "TraceScope":

@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,32 +13,56 @@ import msgspec
 from maxpool_check.commands import options
 from maxpool_check.commands.case_files import CaseFiles, mistakes
 from maxpool_check.commands.configuration import command_line
-from maxpool_check.commands.output import Output
+from maxpool_check.commands.output import Mistakes, Output, progress_bar
+from maxpool_check.corpus import defect_file
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, files_naming, shipped_root, with_observed
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.judging.accepted import Acceptance
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Conclusion, ExitCode, Line, Record, RunFooter
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running.header import CommandLine
 from maxpool_check.running.outputs import read_results
 from maxpool_check.running.pool import PoolLost
-from maxpool_check.running.run import RunPlan, run
+from maxpool_check.running.run import Progress, RunPlan, run
+from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 from maxpool_check.words import plural
 
 NO_DEFECTS = Path("none")
-"""What ``--known`` names where no divergence is expected."""
+"""What ``--known`` names where nothing that the files of the corpus say is expected."""
 
 
-def read_known(files: Sequence[Path], default: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
-    """The known defects and their files. Raises ``click.ClickException``."""
-    if NO_DEFECTS in files and len(files) > 1:
-        raise click.UsageError("--known none and --known FILE contradict each other")
-    chosen = [each for each in with_observed(files) or default if each != NO_DEFECTS]
+def read_known(files: Sequence[Path], of_corpus: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
+    """What is expected in a run, and in which files: of the corpus, unless :data:`NO_DEFECTS` is named, and of the user's ``files``.
+
+    Raises ``click.ClickException``.
+    """
+    own = [each for each in files if each != NO_DEFECTS]
+    read_accepted(own)
+    chosen = [*(of_corpus if NO_DEFECTS not in files else ()), *with_observed(own)]
+    chosen = [*{each.resolve(): each for each in chosen}.values()]
     with mistakes():
         return read_all_defects(chosen), chosen
+
+
+def read_accepted(files: Sequence[Path]) -> list[Acceptance]:
+    """What the user has accepted in files. Raises ``click.ClickException``, also for a runtime that does not exist."""
+    with mistakes():
+        accepted = defect_file.read_accepted([each for each in files if each != NO_DEFECTS])
+    names = {*RUNTIMES, *TOOLS, *(runtime.distribution for runtime in RUNTIMES.values()), "python", "command"}
+    unknown = [
+        f"{entry.place}: unknown runtime '{entry.when.runtime}'{nearest(entry.when.name, names)}"
+        for entry in accepted
+        if entry.when.exact is None and entry.when.name not in names
+    ]
+    if unknown:
+        raise Mistakes(unknown)
+    return accepted
 
 
 def plan_of(
@@ -59,13 +82,13 @@ def plan_of(
     versions = {defect.id: each.summary(defect) for defect in defects for each in own if each.showing(defect)}
     return RunPlan(
         corpus, cases, targets, defects, seconds=options.setting("timeout"), memory=options.memory_in_bytes(),
-        versions=versions, explains=explains and is_other, command=command_line(), **others,
+        versions=versions, explains=explains and is_other, command=CommandLine(*command_line()), **others,
     )  # fmt: skip
 
 
 @contextlib.contextmanager
 def recorded(
-    execute: Callable[[Callable[[Line], None], Callable[[int], None]], object], output: Output, total: int | None,
+    execute: Callable[[Callable[[Line], None], Progress], object], output: Output, total: int | None,
     interrupted: Callable[[Record], None] | None = None, conclude: Callable[[Record], Conclusion] | None = None,
 ) -> Iterator[Record]:  # fmt: skip
     """The record of what ``execute`` writes, which can be read meanwhile; an interruption ends the command.
@@ -99,11 +122,11 @@ def recorded(
 
 
 def run_cases(
-    corpus: Corpus, cases: Collection[Case], targets: Sequence[TargetName], *, jobs: int = 1, quiet: bool = True,
+    corpus: Corpus, cases: Collection[Case], targets: Sequence[TargetName], *, quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
 ) -> Record:  # fmt: skip
     """Run cases of a corpus on targets, with no known defects; the record, in memory."""
-    plan = plan_of(corpus, cases, targets, (), explains=False, jobs=jobs, variants=variants)
+    plan = plan_of(corpus, cases, targets, (), explains=False, variants=variants)
     with recorded(lambda write, progress: run(plan, write, progress), Output(quiet=quiet), len(cases)) as record:
         return replace(record, executions=tuple(record.executions))
 
@@ -139,19 +162,3 @@ def variants_named(case: Case, name: str | None) -> list[Variant]:
     if selected := [variant for variant in variants if name in (None, variant.name)]:
         return selected
     raise click.UsageError(f"{case.id} has no variant '{name}'; it has {', '.join(each.name for each in variants)}")
-
-
-@contextlib.contextmanager
-def progress_bar(unit: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number that is done; a bar shows it on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    # It is slow to import.
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(unit, total=total)
-        yield lambda completed: bar.update(task, completed=completed)

@@ -1,5 +1,6 @@
-"""``maxpool-check explain``: a case, kind, defect, clause or document."""
+"""``maxpool-check explain``: a case, kind, defect, clause, document, attribute or wrong kernel."""
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -25,7 +26,7 @@ _DOCUMENTS = "documents"
 """The word for all documents, side by side."""
 
 
-@click.command("explain")
+@options.command("explain")
 @click.argument("word", required=False, type=options.WORD, metavar="[WORD]")
 @options.targets()
 @options.claims
@@ -33,16 +34,16 @@ _DOCUMENTS = "documents"
 @click.option("--at", metavar="CELL", help="Draw the window of this cell of Y, e.g. 0,0,1,2.")
 @options.variants
 @options.as_json
-@options.verbose("Show every window and cell of a case, and an example of each kind")
 def command(
     word: str | None, targets: "tuple[TargetName, ...]", claims: tuple[str, ...], path: Path | None, at: str | None,
-    variants: "frozenset[Variant]", as_json: bool, verbose: int,
+    variants: "frozenset[Variant]", as_json: bool,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or say what a word of a report means.
 
     WORD is a case, by its full id such as sonnx/float:float-example-3 or as FILE.yaml:ID; a kind, such as
-    y-lowest-for-neg-inf; the id of a defect or of a clause; a document, such as onnx-22; or 'documents', all of them side by side.
-    Without it, all kinds are listed.
+    y-lowest-for-neg-inf; the id of a defect or of a clause; a document, such as onnx-22, or 'documents', all of them side by side;
+    an attribute, such as ceil_mode; a kernel that is wrong on purpose, such as padding:zero; or another word of a report, such as
+    extremes. Without it, all kinds are listed.
 
     \b
     Examples:
@@ -51,11 +52,11 @@ def command(
     """
     from maxpool_check.commands import case_files
 
-    if word is None or ":" not in word:
+    if word is None or ":" not in word or _is_kernel(word):
         from maxpool_check.commands import model_cases
 
         model_cases.refuse_without_node(Path(word or ""))
-        blocks, data = _term(word, path, examples=verbose > 0)
+        blocks, data = _term(word, path, in_full=options.setting("verbose") > 0)
         if as_json:
             options.dump("explain", data)
         else:
@@ -78,7 +79,7 @@ def command(
         for each in runs:
             shown += [Paragraph([Span(each.run.target, strong=True), f": {each.about}"]), *cases.results(each)]
         if cell is not None or not runs:
-            shown += cases.reference(case, cell, everything=verbose > 0)
+            shown += cases.reference(case, cell, everything=options.setting("verbose") > 0)
         options.show(shown)
         for each, target in zip(runs, named, strict=True):
             if each.run.diverging and target.outputs is None:
@@ -89,48 +90,90 @@ def command(
     return options.Incomplete.exit_code if failed else 0
 
 
-def _term(word: str | None, path: Path | None, *, examples: bool) -> "tuple[Iterable[Block], dict[str, Any]]":
+def _term(word: str | None, path: Path | None, *, in_full: bool) -> "tuple[Iterable[Block], dict[str, Any]]":
     """What is printed of a word that names no case, and its JSON. Raises ``click.UsageError`` for an unknown one."""
     import msgspec
 
     from maxpool_check.commands import case_files
-    from maxpool_check.corpus.collection import default_path
-    from maxpool_check.explaining import defects, terms
+    from maxpool_check.explaining import attributes, defects, glossary, terms
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.specifications import SPECIFICATIONS
     from maxpool_check.specifications.clauses import clauses
-    from maxpool_check.specifications.specification import nearest
 
     if word is None:
-        return terms.kinds_listed(examples=examples), {
+        return terms.kinds_listed(examples=in_full), {
             "kinds": [{"kind": kind, **msgspec.to_builtins(about)} for kind, about in DESCRIPTIONS.items()]
         }
     if word in {*DivergenceKind}:
         kind = DivergenceKind(word)
         return terms.kind_explained(kind), {"kind": kind, **msgspec.to_builtins(DESCRIPTIONS[kind])}
-    if word in (_DOCUMENTS, *SPECIFICATIONS, *clauses()):
-        cases = case_files.CaseFiles([path or default_path()]).read().cases
-        if word in clauses():
-            return terms.clause_explained(clauses()[word], cases), msgspec.to_builtins(clauses()[word])
-        if word == _DOCUMENTS:
-            if not any(terms.TAG in case.tags for case in cases):
-                raise click.UsageError(f"none of {plural(len(cases), 'case')} has the tag {terms.TAG}")
-            return terms.side_by_side(cases), {"documents": list(SPECIFICATIONS)}
-        document = SPECIFICATIONS[word]
-        return terms.document_explained(document, cases), terms.document_data(document, cases)
+    if word in (_DOCUMENTS, *SPECIFICATIONS, *clauses(), *attributes.names()):
+        return _of_documents(word, path, in_full=in_full)
     found, versions, ids = case_files.all_defects(path, word)
     for defect in (each for each in found if each.id == word):
         return defects.explained(defect, versions), defects.data(defect, versions)
-    if rows := terms.in_pages(word):
+    if rows := glossary.meanings(word):
         return terms.word_explained(word, rows), {
             "word": word,
             "meanings": [{"page": page, "text": text} for page, text in rows],
         }
-    names = [*(kind.value for kind in DivergenceKind), *ids, *SPECIFICATIONS, *clauses()]
+    return _of_kernel(word, ids, in_full=in_full)
+
+
+def _of_documents(word: str, path: Path | None, *, in_full: bool) -> "tuple[Iterable[Block], dict[str, Any]]":
+    """What is printed of a document or all, a clause or an attribute, with the cases about it, and its JSON."""
+    import msgspec
+
+    from maxpool_check.commands import case_files
+    from maxpool_check.corpus.collection import default_path
+    from maxpool_check.explaining import attributes, terms
+    from maxpool_check.specifications import SPECIFICATIONS
+    from maxpool_check.specifications.clauses import clauses
+
+    cases = case_files.CaseFiles([path or default_path()]).read().cases
+    if word in clauses():
+        return terms.clause_explained(clauses()[word], cases), msgspec.to_builtins(clauses()[word])
+    if word == _DOCUMENTS:
+        if not any(terms.TAG in case.tags for case in cases):
+            raise click.UsageError(f"none of {plural(len(cases), 'case')} has the tag {terms.TAG}")
+        return terms.side_by_side(cases), {"documents": list(SPECIFICATIONS)}
+    if word in SPECIFICATIONS:
+        document = SPECIFICATIONS[word]
+        return terms.document_explained(document, cases), terms.document_data(document, cases)
+    defects, _, _ = case_files.all_defects(path)
+    about = attributes.attribute_explained(word, cases, defects, everything=in_full)
+    return about, attributes.attribute_data(word, cases, defects)
+
+
+def _of_kernel(word: str, ids: Iterable[str], *, in_full: bool) -> "tuple[Iterable[Block], dict[str, Any]]":
+    """What is printed of a wrong kernel, and its JSON. Raises ``click.UsageError`` for an unknown word; ``ids`` are those of defects."""
+    from maxpool_check.evidence import kernel_view
+    from maxpool_check.explaining import attributes
+    from maxpool_check.judging.kinds import DivergenceKind
+    from maxpool_check.specifications import SPECIFICATIONS
+    from maxpool_check.specifications.clauses import clauses
+    from maxpool_check.specifications.specification import nearest
+
+    kernels = kernel_view.kernels_named(word)
+    if len(kernels) == 1:
+        return kernel_view.kernel_explained(kernels[0], everything=in_full), kernel_view.kernel_data(kernels[0])
+    if kernels:
+        raise click.UsageError(f"'{word}' is the name of several wrong kernels: {', '.join(map(str, kernels))}")
+    names = [*(kind.value for kind in DivergenceKind), *ids, *SPECIFICATIONS, *clauses(), *attributes.names()]
     raise click.UsageError(
-        f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause or document{nearest(word, names)}; "
+        f"'{word}' is neither a case, FILE.yaml:ID or a full id, nor a kind, defect, clause, document, attribute or wrong kernel"
+        f"{nearest(word, names)}; "
         "'maxpool-check explain' lists the kinds, 'maxpool-check docs verdicts' has verdicts, severities and decisions"
     )
+
+
+def _is_kernel(word: str) -> bool:
+    """Whether a word is the full name of a wrong kernel; FILE.yaml:ID names a case whose id is the same."""
+    if not re.fullmatch(r"\w+:\w+", word):
+        return False
+    from maxpool_check.evidence.kernel_view import kernels_named
+
+    return bool(kernels_named(word))
 
 
 def _executed(case: "Case", targets: "Sequence[TargetName]", variants: "frozenset[Variant]") -> "list[ExecutedCase]":

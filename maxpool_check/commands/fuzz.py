@@ -32,7 +32,7 @@ def _seeds(text: str) -> range:
     return seeds
 
 
-@click.command("fuzz")
+@options.command("fuzz")
 @options.targets("onnxruntime")
 @click.option(
     "--spec", type=options.DOCUMENT, default="onnx-22", metavar="NAME",
@@ -96,7 +96,6 @@ def command(
     from maxpool_check.fuzzing.search import FuzzPlan
     from maxpool_check.running.pool import PoolLost
 
-    scheduler = options.cluster(jobs)
     most = DEFAULT_CASES if cases is None and seconds is None else cases
     names = tuple(target.claiming([spec]) for target in targets)
     plan = FuzzPlan(names, options.setting("timeout"), spec, only == "invalid", most, seconds, only == "contexts")
@@ -106,7 +105,7 @@ def command(
     defects, _ = read_known(known, defect_files(root) or defect_files(shipped_root()))
     earlier = CaseFiles([folder]).read().cases if folder.is_dir() and any(folder.rglob("*.yaml")) else ()
     with options.raising(incomplete=PoolLost):
-        return _search(_Report(plan, folder, defects), seeds, earlier, jobs, scheduler)
+        return _search(_Report(plan, folder, defects), seeds, earlier, jobs)
 
 
 class _Report:
@@ -210,9 +209,9 @@ class _Report:
         return path
 
 
-def _search(report: _Report, seeds: range, earlier: "Collection[Case]", jobs: int, dask: str | None) -> int:
+def _search(report: _Report, seeds: range, earlier: "Collection[Case]", jobs: int) -> int:
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
-    from maxpool_check.commands.executing import progress_bar
+    from maxpool_check.commands.output import progress_bar
     from maxpool_check.fuzzing.search import Searcher
     from maxpool_check.results.record import ExitCode
     from maxpool_check.running.pool import PoolLost, pool_of
@@ -230,7 +229,7 @@ def _search(report: _Report, seeds: range, earlier: "Collection[Case]", jobs: in
             done.append(result.seed)
 
     with (
-        pool_of(partial(Searcher, report.plan), jobs, dask) as pool,
+        pool_of(partial(Searcher, report.plan), jobs) as pool,
         progress_bar("seeds", len(seeds), quiet=options.setting("quiet")) as progress,
     ):
         try:

@@ -12,14 +12,14 @@ from maxpool_check.commands import bisect, options
 if TYPE_CHECKING:
     from maxpool_check.targets.name import TargetName
 
-FORMATS = options.formats("history:write_json")
+FORMATS = options.Formats("reporting.history:document", {"json": "reporting.history:write_json"})
 """The formats of the report of a history."""
 
 SIDE_BY_SIDE = 4
 """So many releases are tested at the same time: each case is planned, computed and judged once for them."""
 
 
-@click.command("history")
+@options.command("history")
 @options.target()
 @click.option(
     "--versions", default="..", metavar="A..B[,every=minor][,pre]",
@@ -27,12 +27,11 @@ SIDE_BY_SIDE = 4
     "too.  [default: all]",
 )  # fmt: skip
 @options.selected
-@options.spec
 @options.jobs
 @options.reports()
 @options.paths
 def command(
-    paths: tuple[Path, ...], target: "TargetName", versions: str, selected: tuple[str, ...], spec: tuple[str, ...],
+    paths: tuple[Path, ...], target: "TargetName", versions: str, selected: tuple[str, ...],
     jobs: int, reports: tuple[tuple[str, Path], ...],
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
@@ -54,10 +53,10 @@ def command(
     from maxpool_check.running.run import TargetRecorders, run
 
     source = click.get_current_context().get_parameter_source
-    if {source(name) for name in ("paths", "target", "versions", "selected", "spec")} == {ParameterSource.DEFAULT}:
+    if {source(name) for name in ("paths", "target", "versions", "selected")} == {ParameterSource.DEFAULT}:
         raise click.UsageError("name the runtime with -t, the releases with --versions A..B, or the cases as PATH")
     bisect.check_unversioned(target)
-    files, output = CaseFiles(paths, selected, spec), Output(reports, quiet=options.setting("quiet"))
+    files, output = CaseFiles(paths, selected), Output(reports, quiet=options.setting("quiet"))
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
@@ -97,6 +96,6 @@ def command(
             # What was tested until now may have taken hours.
             interrupted = True
             tested += [Release(version, None, "interrupted") for version in chosen[len(tested) :]]
-        report = HistoryReport(str(target), tested, options.width(), interrupted)
-        output.publish(FORMATS, report, report)
+        report = HistoryReport(str(target), tested, interrupted)
+        output.publish(FORMATS, report, report.exit_code)
     return report.exit_code

@@ -8,50 +8,27 @@ import atexit
 import contextlib
 import errno
 import gc
-import importlib
 import io
 import itertools
 import os
 import signal
 import sys
 import traceback
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 from click.shell_completion import CompletionItem
 
 import maxpool_check
+from maxpool_check.commands import options, registry
+from maxpool_check.commands.registry import COMMANDS, GROUPS
 
-GROUPS = {
-    "Test": {
-        "run": "Run cases on targets, judge the results, write reports.",
-        "model": "Test the MaxPool nodes of your own model on targets.",
-        "fuzz": "Run random cases on targets and keep what is new.",
-    },
-    "Decide": {
-        "gate": "Decide whether a target may replace another, or compare two records.",
-        "gate accept": "Accept changes that block an upgrade.",
-        "bisect": "Find the release that changed the verdict on a case.",
-        "history": "Show the kinds of divergence of many releases.",
-    },
-    "Understand": {
-        "explain": "Draw a case and its wrong results, or say what a kind, defect, clause or document is.",
-        "repro": "Write a reproduction of a divergence that others can run.",
-        "report": "Render records.",
-        "defects": "List the known defects of runtimes, check which a target shows, accept those of a record.",
-    },
-    "Author": {
-        "cases": "List, lint, copy, import and export cases.",
-        "targets": "List the known runtimes, make their environments, check targets.",
-    },
-    "Show": {
-        "evidence": "Build, verify, sign and compare bundles of evidence; trace clauses to cases and results.",
-        "docs": "Show the documentation, schemas, the configuration, and how a shell completes commands.",
-    },
+_FAILURES = {
+    "run": "reporting.json:failure",
+    "gate": "reporting.changes_json:failure",
+    "model": "reporting.model_json:failure",
 }
-"""The commands by group. Each is in the module of its name; that of two words stands beside the one of its first word."""
-
-COMMANDS = {name: about for commands in GROUPS.values() for name, about in commands.items()}
+"""What makes the JSON of a command that executed nothing, where that has a schema of the whole report."""
 
 
 class _Commands(click.Group):
@@ -67,41 +44,28 @@ class _Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of commands, none of which is imported, or options."""
-        names = [each for each in COMMANDS if each.startswith(incomplete) and " " not in each]
+        names = [each for each in COMMANDS if each.startswith(incomplete)]
         items = [CompletionItem(each, help=COMMANDS[each]) for each in names]
         return items or click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
-        words = args[:2] if " ".join(args[:2]) in COMMANDS else args[:1]
-        command, rest = self.get_command(ctx, " ".join(words)), args[len(words) :]
+        command, rest = self.get_command(ctx, args[0]), args[1:]
         if command is None:
             return super().resolve_command(ctx, args)
-        path, leaf = [" ".join(words)], command
+        path, leaf = [args[0]], command
         if isinstance(command, click.Group) and rest and rest[0] in command.commands:
             path, leaf = [*path, rest[0]], command.commands[rest[0]]
-        if not any(isinstance(each, click.Option) and each.count for each in leaf.params):
-            # Every command takes -vv, for a traceback; only some have a -v of their own.
-            rest = [word for word in rest if word != "-vv"]
-        # These take the setting as run takes its option.
-        is_quiet = path[0] in ("gate", "bisect", "history") and not {"-q", "--quiet"}.isdisjoint(rest)
-        rest = [word for word in rest if not is_quiet or word not in ("-q", "--quiet")]
-        if not {"-h", "--help"} & set(rest):
+        if not isinstance(leaf, click.Group) and not ctx.resilient_parsing and not {"-h", "--help"} & set(rest):
             from maxpool_check.commands import configuration
 
             configuration.configure(ctx, path, leaf)
-            if is_quiet and ctx.default_map is not None:
-                ctx.default_map[path[0]]["quiet"] = True
         return path[0], command, rest
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            module, _, inner = cmd_name.partition(" ")
-            imported = importlib.import_module(f"maxpool_check.commands.{module}")
-            command: click.Command = getattr(imported, inner or "command")
-            return command
+            return registry.command(cmd_name)
         if not cmd_name.startswith("-"):
             import difflib
 
@@ -112,21 +76,23 @@ class _Commands(click.Group):
         return None
 
 
+def _without_variables(ctx: click.Context, param: click.Parameter, file: str | None) -> str | None:
+    if file == "none":
+        ctx.auto_envvar_prefix = None
+    return file
+
+
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MAXPOOL_CHECK"}
+    cls=_Commands,
+    params=[*options.SHARED],
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "MAXPOOL_CHECK"},
 )
 @click.option(
-    "--config", metavar="FILE",
+    "--config", metavar="FILE", is_eager=True, callback=_without_variables,
     help="Read this configuration, not the nearest maxpool-check.toml or pyproject.toml; none: no file and no variables.",
 )  # fmt: skip
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    help="Colour the output.  [default: auto]",
-)
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
-def cli(config: str | None, color: str) -> None:
+def cli(config: str | None, **shared: Any) -> None:
     """Does this runtime compute MaxPool as specified?
 
     Executes MaxPool on real releases of real runtimes and compares Y and Indices with a reference, bit by bit. It names
@@ -154,9 +120,6 @@ def program() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its exit code."""
-    if "_MAXPOOL_CHECK_COMPLETE" in os.environ:
-        # Where click completes; the shells that it knows are told there.
-        importlib.import_module("maxpool_check.commands.completion")
     words = sys.argv[1:] if arguments is None else arguments
     # Cases live to the end: among them, garbage collections as often as usual take a tenth of a run.
     gc.set_threshold(100_000)
@@ -249,10 +212,8 @@ def _failed(words: list[str], error: BaseException) -> int:
     if {"--json", "--report=json"} & set(given):
         errors = getattr(error, "errors", [{"message": message}])
         command = next((word for word in words if word in COMMANDS), "")
-        if command == "run":
-            from maxpool_check.reporting import json as run_json
-
-            click.echo(run_json.failure(code, errors))
+        if command in _FAILURES:
+            click.echo(registry.imported(_FAILURES[command])(code, errors))
         else:
             click.echo(inert.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": errors}))
     return code

@@ -1,15 +1,15 @@
-"""The options of the commands, each once, the types of their values, and the settings of every run.
+"""The options of the commands, each once, the types of their values, and the options that every command takes.
 
 Nothing here imports what a command executes before a value is converted or completed.
 """
 
 import contextlib
-import importlib
 import io
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -19,40 +19,58 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from maxpool_check import inert
+from maxpool_check.commands.registry import imported
 
 if TYPE_CHECKING:
-    from maxpool_check.reporting.blocks import Block
+    from maxpool_check.reporting.blocks import Block, Document
+    from maxpool_check.reporting.writers import Display
     from maxpool_check.results.record import Record
     from maxpool_check.targets.name import TargetName
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-Formats = Mapping[str, Callable[[Any, TextIO], None]]
-"""The formats of a kind of report: functions that write one to a file."""
-
 FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
 
-def imported(place: str) -> Any:
-    """What is at ``module:name`` of the package."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(f"maxpool_check.{module}"), name)
+@dataclass(frozen=True)
+class Formats:
+    """The formats of a kind of report, by the places of the functions that make it, ``module:name`` in the package.
 
+    ``view`` makes blocks of a report, ``data`` are functions that write one to a file by format, such as ``json``. Where there are
+    ``items``, which CI systems read, ``junit``, ``sarif`` and ``github`` are formats, too. What a format needs is imported when it is
+    written: a run needs few of the formats, often none.
+    """
 
-def written_by(place: str) -> Callable[[Any, TextIO], None]:
-    """A function of the package, which is imported when it is called: a run needs few of the formats, often none."""
-    return lambda report, file: imported(place)(report, file)
+    view: str
+    data: Mapping[str, str]
+    items: str = ""
 
+    def __iter__(self) -> Iterator[str]:
+        names = FORMATS if self.items else ("text", "markdown", "html")
+        return iter(dict.fromkeys([*(name for name in names if name != "json" or "json" in self.data), *self.data]))
 
-def formats(json: str) -> Formats:
-    """The formats of a kind of report."""
-    places = {**{name: f"writers:write_{name}" for name in ("text", "markdown", "html")}, "json": json}
-    return {name: written_by(f"reporting.{place}") for name, place in places.items()}
+    def document(self, report: Any) -> "Document":
+        """The report as blocks."""
+        document: Document = imported(self.view)(report)
+        return document
 
+    def write(self, name: str, report: Any, file: TextIO, display: "Display") -> None:
+        """Write a report in a format."""
+        if name in self.data:
+            imported(self.data[name])(report, file)
+        elif name in ("junit", "sarif"):
+            imported(f"reporting.{name}:write")(imported(self.items)(report), file)
+        else:
+            from maxpool_check.reporting.writers import html, markdown, terminal
 
-def formats_with_checks(json: str, github: str = "writers:write_github") -> Formats:
-    """The formats of a kind of report that a CI system reads, too."""
-    places = {"junit": "junit:write", "github": github, "sarif": "sarif:write"}
-    return {**formats(json), **{name: written_by(f"reporting.{place}") for name, place in places.items()}}
+            match name:
+                case "text":
+                    terminal.write(self.document(report), file, display)
+                case "markdown":
+                    markdown.write(self.document(report), file, everything=display.everything)
+                case "github":
+                    markdown.write_summary(self.document(report), file)
+                case "html":
+                    html.write(self.document(report), file)
 
 
 def one_of(text: str, names: Iterable[str], what: str) -> str:
@@ -111,16 +129,16 @@ class _File(_Words, click.Path):
 class Value(_Words):
     """What a function makes of the text, such as ``targets.name:parse``; its ``ValueError`` is the message.
 
-    ``completed_by`` are kinds of :mod:`maxpool_check.commands.completion`. In a configuration, the values of a list may be
-    ``joined`` by this character, and a value that ``names_files`` is relative to its file.
+    A shell completes the ``names``, where there are any, else files. In a configuration, the values of a list may be ``joined``
+    by this character, and a value that ``names_files`` is relative to its file.
     """
 
     def __init__(
-        self, name: str, function: str | Callable[[str], Any] = str, completed_by: str = "", joined: str = "", *,
-        names_files: bool = False,
+        self, name: str, function: str | Callable[[str], Any] = str, names: Callable[[], Iterable[str]] = tuple,
+        joined: str = "", *, names_files: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.joined, self.names_files = name, joined, names_files
-        self._function, self._completed_by = function, completed_by
+        self._function, self._names = function, names
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; one that is not text, such as a default, stays as it is."""
@@ -134,17 +152,18 @@ class Value(_Words):
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The candidates that begin so."""
-        from maxpool_check.commands.completion import candidates
-
-        return candidates(self._completed_by, ctx, incomplete)
+        """The names that begin so, behind those of a list; without one, the shell completes a file."""
+        before, comma, _ = incomplete.rpartition(",")
+        names = (f"{before}{comma}{name}" for name in self._names() if name not in before.split(","))
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
 
 
 class Report(Value):
     """``FORMAT[=PATH]`` of some formats: a format and a file, ``-`` where none is named."""
 
     def __init__(self, formats: Iterable[str] = FORMATS) -> None:
-        super().__init__("FORMAT[=PATH]", self._parsed, "reports files")
+        super().__init__("FORMAT[=PATH]", self._parsed, lambda: (*self.formats, *(f"{name}=" for name in self.formats)))
         self.formats = tuple(formats)
 
     def _parsed(self, text: str) -> tuple[str, Path]:
@@ -178,87 +197,159 @@ def _date(text: str) -> date:
         raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
 
 
+def _kinds() -> list[str]:
+    return [kind.value for kind in imported("judging.kinds:DivergenceKind")]
+
+
+def _documents() -> Iterable[str]:
+    names: Iterable[str] = imported("specifications:SPECIFICATIONS")
+    return names
+
+
+def _runtimes() -> Iterable[str]:
+    names: Iterable[str] = imported("targets.runtimes:RUNTIMES")
+    return names
+
+
 FILE = _File(path_type=Path)
 COUNT, JOBS = click.IntRange(1, 2**31 - 1), click.IntRange(1, 1024)
-TARGET = Value("TARGET", "targets.name:parse", "targets", names_files=True)
-PATH = Value("PATH", _path, "paths files")
+TARGET = Value("TARGET", "targets.name:parse", _runtimes, names_files=True)
+PATH = Value("PATH", _path)
 """A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
-CASE = Value("CASE", completed_by="cases files")
-CASE_OR_DEFECT = Value("CASE", completed_by="defect cases files")
-DEFECT = Value("ID|RUNTIME", completed_by="defect runtimes")
-WORD = Value("WORD", completed_by="kind defect clause spec cases files")
+CASE = Value("CASE")
+DEFECT = Value("ID|RUNTIME", names=_runtimes)
+WORD = Value("WORD", names=lambda: [*_kinds(), *_documents()])
 SECONDS = Value("SECONDS", _seconds)
 DATE = Value("DATE", _date)
-KIND = Value(
-    "KIND", lambda text: one_of(text, [each.value for each in imported("judging.kinds:DivergenceKind")], "kind"), "kind"
-)
-VARIANTS = Value("VARIANTS", "results.variants:parse_variants", "variants", ",")
-VARIANT = Value("NAME", completed_by="variant")
-VERSION = Value("V", completed_by="versions")
-DOCUMENT = Value("NAME", lambda text: imported("specifications:specification")(text).name, "spec")
-DOCUMENTS = Value("NAME,...", lambda text: imported("corpus.selection:names_of_documents")([text]), "spec")
+KIND = Value("KIND", lambda text: one_of(text, _kinds(), "kind"), _kinds)
+VARIANTS = Value(
+    "VARIANTS", "results.variants:parse_variants",
+    lambda: ["default", "all", *(each.name for each in imported("results.variants:VARIATIONS"))], ",",
+)  # fmt: skip
+VARIANT = Value("NAME", names=lambda: [each.name for each in imported("results.variants:ALL_VARIANTS")])
+DOCUMENT = Value("NAME", lambda text: imported("specifications:specification")(text).name, _documents)
+DOCUMENTS = Value("NAME,...", lambda text: imported("corpus.selection:names_of_documents")([text]), _documents)
 """Names of documents and families, or ``all``."""
-SELECTION = Value("EXPR", completed_by="selection")
 SHAPE = Value("NAME=SIZES", "models.shapes:shape_of")
-
-SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "timeout": {
-        "type": SECONDS, "default": 10.0, "metavar": "SECONDS", "help": "The time limit of one execution.  [default: 10]",
-    },
-    "memory": {"type": COUNT, "metavar": "MB", "help": "What a target may allocate.  [default: no limit]"},
-    "offline": {"is_flag": True, "help": "Reach no package index: use the environments that exist."},
-    "find_links": {
-        "type": _File(exists=True, file_okay=False, resolve_path=True), "metavar": "DIR",
-        "help": "Make environments from the wheels of this folder, too; with --offline, from them alone.",
-    },
-    "max_cells": {"type": COUNT, "default": 2**25, "metavar": "N", "help": "The largest X or Y a case may have."},
-    "dask": {
-        "metavar": "SCHEDULER",
-        "help": "Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
-    },
-    "quiet": {"is_flag": True, "help": "Print nothing but errors."},
-    "cache": {"type": FILE, "metavar": "DIR", "help": "The folder of isolated environments."},
-}  # fmt: skip
-"""The settings of every run of a runtime, by name: keys of a configuration and variables, and options where one reaches for them."""
-
-IN_ENVIRONMENT = ("offline", "find_links", "cache")
-"""The settings that are read from environment variables, wherever a target is started."""
+INPUT_RANGE = Value("NAME=LOW:HIGH", "models.ranges:input_range")
 
 
-def settings() -> dict[str, click.Parameter]:
-    """The options of the settings."""
-    return {
-        name: click.Option([f"--{name.replace('_', '-')}"], **{"default": None, **about})
-        for name, about in SETTINGS.items()
-    }
+class Shared(click.Option):
+    """An option of the program that each command takes, too.
+
+    Its value is read by :func:`setting`. Of the values for the program and for the command, the one of the stronger source
+    counts: the command line, a variable, the configuration; of two from the same source, the one for the command.
+    """
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Give the value to the program, and to the variable that is read wherever an environment is made."""
+        value, args = super().handle_parse_result(ctx, opts, args)
+        root = ctx.find_root()
+        source, of_program = (each.get_parameter_source(self.name) or ParameterSource.DEFAULT for each in (ctx, root))
+        if ctx is not root:
+            ctx.params.pop(self.name, None)
+        if source is ParameterSource.DEFAULT or source > of_program:
+            return value, args
+        root.params[self.name] = value
+        root.set_parameter_source(self.name, source)
+        if self.name in _IN_ENVIRONMENT and value and not ctx.resilient_parsing:
+            os.environ[f"MAXPOOL_CHECK_{self.name.upper()}"] = "1" if value is True else str(value)
+        return value, args
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The lines of the help, which the program alone has."""
+        return super().get_help_record(ctx) if ctx.parent is None else None
+
+
+SHARED = (
+    Shared(["-q", "--quiet"], is_flag=True, help="Print no progress and no report: of run, model, gate, bisect and history, one line where they fail."),
+    Shared(["-v", "--verbose"], count=True, help="Print everything, in full; -vv: tracebacks of internal errors, too."),
+    Shared(
+        ["--color"], type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output.  [default: auto]",
+    ),
+    Shared(
+        ["--timeout"], type=SECONDS, metavar="SECONDS",
+        help="The time limit of one execution.  [default: 10; where whole models are executed, 60]",
+    ),
+    Shared(["--memory"], type=COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]"),
+    Shared(["--offline"], is_flag=True, help="Reach no package index: use the environments that exist."),
+    Shared(
+        ["--find-links"], type=_File(exists=True, file_okay=False, resolve_path=True), metavar="DIR",
+        help="Make environments from the wheels of this folder, too; with --offline, from them alone.",
+    ),
+    Shared(["--cache"], type=FILE, metavar="DIR", help="The folder of isolated environments."),
+    Shared(["--max-cells"], type=COUNT, metavar="N", help="The largest X or Y a case may have.  [default: 33554432]"),
+)  # fmt: skip
+"""The options of the program that each command takes, too."""
+
+_IN_ENVIRONMENT = ("offline", "find_links", "cache")
+"""The shared options that are read from environment variables, wherever a target is started."""
+
+DEFAULTS: Mapping[str, Any] = {"timeout": 10.0, "max_cells": 2**25}
+"""The values of shared options without a value."""
 
 
 def setting(name: str, default: Any = None) -> Any:
-    """The value of a setting: that of an option where the command has it, else of the configuration or a variable."""
-    ctx, option = click.get_current_context(silent=True), settings()[name]
-    option.default = default or option.default
-    if ctx is None:
-        return option.default
-    if name not in ctx.params:
-        option.handle_parse_result(ctx, {}, [])
-    return ctx.params[name]
+    """The value of a shared option; ``default`` is one for the command."""
+    ctx = click.get_current_context(silent=True)
+    value = ctx.find_root().params.get(name) if ctx is not None else None
+    return (default or DEFAULTS.get(name)) if value is None else value
+
+
+EXCLUDED_BY = {
+    **dict.fromkeys(("base", "head"), ("targets",)),
+    "targets": ("base", "head", "records"), "jobs": ("dask",), "dask": ("jobs",),
+}  # fmt: skip
+"""The options beside which a configured one has no effect."""
+
+SETTLE = "maxpool_check.settle"
+"""The key of the function, among the ``meta`` data of a context, that a command calls with its context before it runs."""
+
+
+class Command(click.Command):
+    """A command that takes the shared options, too."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters of the command, and the shared options."""
+        return [*super().get_params(ctx), *SHARED]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; what one of them excludes has no default."""
+        given, _, _ = self.make_parser(ctx).parse_args([*args])
+        defaults = (ctx.default_map or {}).items()
+        ctx.default_map = {
+            name: value for name, value in defaults if given.keys().isdisjoint(EXCLUDED_BY.get(name, ()))
+        }
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Name the shared options."""
+        names = ", ".join(each.opts[0] for each in SHARED)
+        formatter.write_paragraph()
+        formatter.write_text(f"Every command takes {names}, which 'maxpool-check --help' explains.")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        ctx.meta.get(SETTLE, lambda _: None)(ctx)
+        return super().invoke(ctx)
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], Command]:
+    """A command that takes the shared options, too."""
+    return click.command(name, cls=Command)
 
 
 def is_given(name: str) -> bool:
     """Whether a parameter stands on the command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _set_variable(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    # Set for this process and those that it starts, since environments are made wherever a target is started.
-    if value and not ctx.resilient_parsing:
-        os.environ[f"MAXPOOL_CHECK_{str(param.name).upper()}"] = "1" if value is True else str(value)
-
-
-def setting_option(name: str, **changed: Any) -> Callable[[_Command], _Command]:
-    """The option of a setting."""
-    in_environment = {"expose_value": False, "callback": _set_variable} if name in IN_ENVIRONMENT else {}
-    return click.option(f"--{name.replace('_', '-')}", **{**SETTINGS[name], **in_environment, **changed})
 
 
 def _joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
@@ -280,7 +371,7 @@ folder = click.option(
     help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
 )  # fmt: skip
 selected = click.option(
-    "-k", "selected", multiple=True, type=SELECTION, metavar="EXPR",
+    "-k", "selected", multiple=True, metavar="EXPR",
     help="Only these cases: a glob of the id, or tag:, clause:, dtype:, spec:, defect: or kind: with a glob. Repeatable: those "
     "that match any.",
 )  # fmt: skip
@@ -305,14 +396,14 @@ jobs = click.option(
 )  # fmt: skip
 known = click.option(
     "--known", multiple=True, type=FILE, metavar="FILE|none",
-    help="Files of known defects. Repeatable; none: expect no divergence.  [default: defects/ and known-divergences.yaml at the corpus root]",
+    help="Files of defects, which explain, and of results that you accept, which excuse. Repeatable. They add to defects/ and "
+    "known-divergences.yaml at the corpus root; none: without these.",
 )  # fmt: skip
 record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")
 transcript = click.option(
     "--transcript", type=FILE, metavar="FILE",
     help="Write every line that targets read and write here, as JSON lines with their times.",
 )  # fmt: skip
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 shapes = click.option(
     "--shape", multiple=True, type=SHAPE, metavar="NAME=SIZES",
@@ -347,11 +438,6 @@ def target(about: str = "The runtime.") -> Callable[[_Command], _Command]:
     return click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
 
 
-def verbose(about: str) -> Callable[[_Command], _Command]:
-    """``-v``."""
-    return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
-
-
 def claiming(targets: "Iterable[TargetName]", specs: Iterable[str]) -> "tuple[TargetName, ...]":
     """The targets, with what ``--spec`` claims for the kernels among them. Raises ``click.UsageError``."""
     from maxpool_check.targets.name import BadTarget
@@ -363,8 +449,7 @@ def claiming(targets: "Iterable[TargetName]", specs: Iterable[str]) -> "tuple[Ta
 
 def colored() -> bool:
     """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
-    ctx = click.get_current_context(silent=True)
-    color = ctx.find_root().params.get("color", "never") if ctx is not None else "never"
+    color = setting("color", "never")
     if color != "auto" or os.environ.get("NO_COLOR"):
         return bool(color == "always")
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
@@ -373,10 +458,10 @@ def colored() -> bool:
 def show(blocks: "Iterable[Block]", *, everything: bool = True) -> None:
     """Print blocks; only a terminal gets lines folded."""
     from maxpool_check.reporting.blocks import Document
-    from maxpool_check.reporting.writers import terminal
+    from maxpool_check.reporting.writers import Display, terminal
 
     columns, text = width() if sys.stdout.isatty() else 10**5, io.StringIO()
-    terminal.write(Document("", "", (), list(blocks)), text, columns, color=colored(), everything=everything)
+    terminal.write(Document("", "", (), list(blocks)), text, Display(columns, colored(), everything))
     sys.stdout.write(text.getvalue().rstrip("\n") + "\n")
 
 
@@ -393,14 +478,6 @@ def memory_in_bytes() -> int | None:
     return memory * 2**20 if memory else None
 
 
-def cluster(jobs: int) -> str | None:
-    """The scheduler of dask, if the cases are to run on a cluster. Raises ``click.UsageError`` beside ``-j``."""
-    scheduler: str | None = setting("dask")
-    if scheduler is not None and jobs > 1:
-        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
-    return scheduler
-
-
 def read_record(path: Path) -> "Record":
     """The record of a file, with warnings of what no run writes, or an error with the right exit code."""
     from maxpool_check.files import not_found
@@ -412,7 +489,7 @@ def read_record(path: Path) -> "Record":
         raise Incomplete(str(error)) from error
     except FileNotFoundError as error:
         raise click.UsageError(
-            f"{not_found(path, is_file=True)}; 'maxpool-check run -o {path}' writes a record"
+            f"{not_found(path, is_file=True)}; 'run', 'gate' and 'model' write a record with -o {path}"
         ) from error
     except (BadRecord, OSError) as error:
         reason = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)

@@ -1,18 +1,24 @@
 """What a command prints and writes: its reports, its record and its transcript; and files that cannot be used, as an error."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from maxpool_check import inert
-from maxpool_check.commands.options import Formats, echo
+from maxpool_check.commands import options
+from maxpool_check.commands.options import Formats
 from maxpool_check.files import STDOUT, conflict, open_text
 from maxpool_check.words import plural, shortened
+
+if TYPE_CHECKING:
+    from maxpool_check.reporting.github import Annotation
+    from maxpool_check.running.run import Progress
 
 _MOST = 20
 """The most problems that are printed as text."""
@@ -94,27 +100,49 @@ class Output:
                 raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
     def publish(
-        self, formats: Formats, report: Any, plain: Any, workflow: Callable[[], Iterable[str]] = lambda: ()
+        self, formats: Formats, report: Any, exit_code: int,
+        annotations: Callable[[Any], "Iterable[Annotation]"] = lambda _: (),
     ) -> None:  # fmt: skip
-        """Write a report to files, then print it; ``plain`` is the report for files, ``workflow`` gives commands for GitHub."""
-        from maxpool_check.reporting.blocks import Verdict
-        from maxpool_check.reporting.writers import Form
+        """Write a report to files, then print it; ``annotations`` gives those of GitHub."""
+        from maxpool_check.reporting.writers import Display
 
+        screen = Display(options.width(), options.colored(), options.setting("verbose") > 0)
         # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
         for kind, path in sorted(self.reports, key=lambda each: each[1] == STDOUT):
+            whole = Display(screen.width, everything=screen.everything or kind == "text")
             with open_text(path) as file:
-                formats[kind](report if path == STDOUT else plain, file)
-        if self.quiet and report.exit_code:
-            document = next(iter(report.documents(Form.TEXT)))
-            verdict = next(each for each in (*document.head, *document.blocks) if isinstance(each, Verdict))
-            echo(f"{verdict.word}  {shortened(verdict.sentence)}", err=True)
+                formats.write(kind, report, file, screen if path == STDOUT else whole)
+        if self.quiet and exit_code:
+            verdict = formats.document(report).verdict
+            options.echo(f"{verdict.word}  {shortened(verdict.sentence)}", err=True)
         elif self.prints_text and not self.quiet:
-            formats["text"](report, sys.stdout)
+            formats.write("text", report, sys.stdout, screen)
         for kind, path in () if self.quiet else self.files:
             if path != STDOUT:
-                echo(f"{kind}: {path}", err=True)
+                options.echo(f"{kind}: {path}", err=True)
         in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
-        for line in (
-            workflow() if in_workflow and self.prints_text and any(kind == "github" for kind, _ in self.reports) else ()
-        ):
-            click.echo(line)
+        if in_workflow and self.prints_text and any(kind == "github" for kind, _ in self.reports):
+            from maxpool_check.reporting import github
+
+            for line in github.commands(list(annotations(report))):
+                click.echo(line)
+
+
+@contextlib.contextmanager
+def progress_bar(unit: str, total: int | None, *, quiet: bool) -> "Iterator[Progress]":
+    """A function to call with the number that is done; a bar shows it on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    # It is slow to import.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    text = TextColumn("{task.description}", markup=False)
+    columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(unit, total=total)
+        yield lambda done, total=None, doing="": bar.update(
+            task, completed=done, total=total, description=inert.line(doing) if doing else None
+        )

@@ -1,6 +1,7 @@
 """``maxpool-check repro``."""
 
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +34,8 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
 """The ids of other defects in brackets, which mean nothing to others."""
 
 
-@click.command("repro")
-@click.argument("case", type=options.CASE_OR_DEFECT)
+@options.command("repro")
+@click.argument("case", type=options.CASE)
 @options.target("Runtime to test, e.g. onnxruntime==1.23.2.")
 @click.option(
     "-o", "--output", "folder", required=True, type=options.FILE, metavar="DIR",
@@ -46,7 +47,6 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
     "--variant", "name", type=options.VARIANT, metavar="NAME",
     help="E.g. y-only, indices-twice.  [default: the first that diverges]",
 )  # fmt: skip
-@click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
 @click.option(
     "--also", multiple=True, metavar="TARGET", type=options.TARGET,
     help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
@@ -55,15 +55,16 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
 @options.shapes
 def command(
     case: str, target: "TargetName", claims: tuple[str, ...], folder: Path, path: Path | None, name: str | None,
-    no_shrink: bool, also: "tuple[TargetName, ...]", inputs: Path | None, shape: tuple[tuple[str, tuple[int, ...]], ...],
+    also: "tuple[TargetName, ...]", inputs: Path | None, shape: tuple[tuple[str, tuple[int, ...]], ...],
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID; the id of a defect, whose example is taken,
     with what is known of it; or a node of a model, MODEL.onnx:NODE, or one of its tests, MODEL.onnx:NODE/graph/negative.
-    It is run, made as small as possible while it still shows the same kinds, and written to DIR: repro.py, a short script that needs nothing but the runtime, numpy and
-    onnx; model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue
-    after the form of the project, with what other runtimes return, unless a newer release is known to be repaired.
+    It is run, made as small as possible while it still shows the same kinds, in the oldest operator set that does, and written to
+    DIR: repro.py, a short script that needs nothing but the runtime, numpy and onnx, and shows small models and tensors as text;
+    model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue after the form
+    of the project, with what other runtimes return, unless a newer release is known to be repaired.
 
     repro.py is run in a clean environment before anything is written. It exits with 1 while the defect is there, with 0
     once it is fixed, with 125 where that cannot be told, as git bisect run expects.
@@ -101,7 +102,7 @@ def command(
                 options.echo(f"not reproduced: {original.id} on {target}: {verdicts}")
                 failed = any(of.verdict == "error" for _, of in judged)
                 return options.Incomplete.exit_code if failed else 1
-            case_run = subject.case_run if no_shrink else _shrunk(session, subject)
+            case_run = _older(session, subject, _shrunk(session, subject))
             reproduced, written = _written(session, subject, case_run, folder, also)
     except (CannotStart, CannotMake) as error:
         raise options.Incomplete(str(error)) from error
@@ -111,7 +112,20 @@ def command(
         options.echo(f"not reproduced: {original.id} diverges on {target}, but {error}")
         return 1
     _print(original, reproduced, str(target), folder, written)
+    from maxpool_check.explaining.defects import VENV
+
+    if target.build:
+        again = shlex.join(["maxpool-check", "run", str(folder / "case.yaml"), "-t", target.build])
+        step = _fix_check(subject.defect, target, [str(path)] if subject.is_named and path else []) or again
+        options.echo(f"Next: {step}{f' ({VENV})' if 'VENV' in target.build else ''}")
     return 0
+
+
+def _fix_check(defect: "Defect | None", target: "TargetName", path: Sequence[str] = ()) -> str:
+    """The command that says whether a build still shows a defect, of the corpus at a path; empty if there is none."""
+    from maxpool_check.explaining.defects import fix_check
+
+    return fix_check(defect.id, target.build, path) if defect is not None and target.build else ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +150,8 @@ def _known(name: str, path: Path | None) -> "tuple[Case | None, Defect | None, D
     from maxpool_check.specifications.specification import nearest
 
     if ":" in name:
-        is_model = model_cases.is_model(Path(name.rpartition(":")[0]))
+        file, _, case = name.rpartition(":")
+        is_model = model_cases.is_model(Path(file), case)
         return None if is_model else case_files.find(name, path), None, DefectVersions()
     defects, versions, ids = case_files.all_defects(path, name)
     for defect in (each for each in defects if each.id == name):
@@ -265,6 +280,25 @@ def _shrunk(session: "TargetSession", subject: _Subject) -> "JudgedRun":
     return run_case(session, replace(small, id=case_run.case.id, title=title), subject.variants)
 
 
+def _older(session: "TargetSession", subject: _Subject, case_run: "JudgedRun") -> "JudgedRun":
+    """The run in the oldest operator set that means and shows the same, so that older releases load the model."""
+    from maxpool_check.running.case_run import run_case
+    from maxpool_check.running.shrinking import older_cases
+
+    chosen = subject.variant
+    assert chosen is not None
+
+    def shown(run: "JudgedRun") -> tuple[object, ...]:
+        expected = getattr(run.oracle, "expected", {})
+        meaning = [(name, each.dtype, each.shape, each.tobytes()) for name, each in expected.items()]
+        return run.signature(chosen), meaning, subject.name_of(run, chosen)
+
+    request, same = case_run.jobs[chosen].request, shown(case_run)
+    candidates = older_cases(case_run.case) if request is not None and request.model else ()
+    runs = (run_case(session, each, subject.variants) for each in candidates)
+    return next((run for run in runs if shown(run) == same), case_run)
+
+
 def _written(
     session: "TargetSession", subject: _Subject, case_run: "JudgedRun", folder: Path, also: "Sequence[TargetName]"
 ) -> "tuple[Reproduced, Written]":
@@ -289,6 +323,7 @@ def _written(
             defect.title if subject.is_named else "", _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established),
             subject.versions.span(defect), upstream.issue if upstream is not None else None,
             f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None, subject.fixed,
+            defect.short if subject.is_named else "", _IDS.sub("", defect.fix), defect.id,
         )  # fmt: skip
     return reproduced, bundle.write(reproduced, session, folder, about, defect=note, also=answers)
 

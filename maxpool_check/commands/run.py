@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,32 +18,29 @@ if TYPE_CHECKING:
     from maxpool_check.targets.starting import StartingTarget
 
 
-@click.command("run")
+@options.command("run")
 @options.targets("onnxruntime")
 @options.selected
 @options.spec
 @options.variants
 @options.jobs
-@options.setting_option("dask")
-@options.setting_option("timeout")
-@options.setting_option("memory")
-@options.setting_option("offline")
+@click.option(
+    "--dask", metavar="SCHEDULER",
+    help="Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
+)  # fmt: skip
 @options.known
 @options.record
 @options.transcript
 @options.reports()
-@click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
 @click.option(
     "--strict", is_flag=True,
     help="Also fail on differences that a document leaves open, and on inconsistencies; known defects still pass (see --known none).",
 )  # fmt: skip
-@options.quiet
-@options.verbose("Show all of the report and not one screen")
 @options.paths
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", selected: tuple[str, ...], spec: tuple[str, ...],
-    variants: "frozenset[Variant]", jobs: int, known: tuple[Path, ...], output: Path | None, transcript: Path | None,
-    reports: tuple[tuple[str, Path], ...], exit_first: bool, strict: bool, quiet: bool, verbose: int, **settings: Any,
+    variants: "frozenset[Variant]", jobs: int, dask: str | None, known: tuple[Path, ...], output: Path | None,
+    transcript: Path | None, reports: tuple[tuple[str, Path], ...], strict: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
 
@@ -58,9 +55,10 @@ def command(
       maxpool-check run cases/ -t onnxruntime==1.32.0
       maxpool-check run -k 'edge/*' --report html=report.html
     """
-    scheduler = options.cluster(jobs)
+    if dask is not None and jobs > 1:
+        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
     # First of all: they start while the rest is imported and the cases are read.
-    starting = _starting(targets) if jobs == 1 and scheduler is None and transcript is None else []
+    starting = _starting(targets) if jobs == 1 and dask is None and transcript is None else []
 
     from maxpool_check.commands import executing
     from maxpool_check.commands.case_files import CaseFiles
@@ -71,8 +69,8 @@ def command(
 
     files = CaseFiles(paths, selected, spec)
     targets = files.claimed_by(targets)
-    shown = Output(reports, output, quiet, transcript)
-    if transcript is not None and (jobs > 1 or scheduler is not None):
+    shown = Output(reports, output, options.setting("quiet"), transcript)
+    if transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     config = ExecutionConfig(targets, options.setting("timeout"), options.memory_in_bytes(), variants)
     runner = LocalRunner(config, starting=starting) if starting else None
@@ -84,7 +82,7 @@ def command(
     with transcribing(transcript) as conversation:
         plan = executing.plan_of(
             corpus, cases, targets, defects, explains=executing.NO_DEFECTS not in known, known_files=known_files, jobs=jobs,
-            dask=scheduler, exit_first=exit_first, strict=strict, variants=variants, tracebacks=verbose > 1, transcript=conversation,
+            dask=dask, strict=strict, variants=variants, tracebacks=options.setting("verbose") > 1, transcript=conversation,
         )  # fmt: skip
 
         def interrupted(record: "Record") -> None:
@@ -98,7 +96,7 @@ def command(
         with executing.recorded(
             lambda write, progress: run(plan, write, progress, runner), shown, len(cases), interrupted
         ) as record:
-            return _publish(record, shown, verbose)
+            return _publish(record, shown)
 
 
 def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
@@ -119,20 +117,17 @@ def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
     return [start(name) for name in targets]
 
 
-def _publish(record: "Record", output: "Output", verbose: int) -> int:
+def _publish(record: "Record", output: "Output") -> int:
     """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
     code = record.footer.exit_code
     if output.quiet and not code and not output.reports:
         return code
-    from maxpool_check.reporting.github import workflow_commands
+    from maxpool_check.reporting.run_items import annotations
     from maxpool_check.reporting.run_report import RunReport
 
     # The text has them, too.
     for message in record.footer.errors if not output.prints_text and not output.quiet else ():
         options.echo(f"error: {message}", err=True)
-    report = RunReport(record, code, options.width(), options.colored(), verbose > 0)
-    output.publish(
-        FORMATS, report, RunReport(record, code, options.width(), verbose=True), lambda: workflow_commands(record)
-    )
+    output.publish(FORMATS, RunReport(record, code), code, annotations)
     return code

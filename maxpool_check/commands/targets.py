@@ -29,7 +29,7 @@ def _words() -> "Mapping[str, Any]":
     return words
 
 
-@click.group("targets")
+@click.group("targets", cls=options.Group)
 def command() -> None:
     """List the known runtimes, make their environments, check targets, and print complete kernels to begin with.
 
@@ -145,8 +145,6 @@ def _protocol(name: "TargetName", *, quiet: bool) -> "list[ProtocolStep]":
 
 @command.command("prepare", short_help="Make the environments of releases, to be used offline.")
 @click.argument("names", nargs=-1, required=True, type=options.TARGET, metavar="NAME...")
-@options.setting_option("offline")
-@options.setting_option("find_links")
 def prepare(names: "tuple[TargetName, ...]") -> int:
     """Make the environments of targets, those that do not exist, and print their folders.
 

@@ -16,7 +16,7 @@ from maxpool_check.commands import options
 _ROOTS = (".git", ".hg")
 """What the root of a repository has: no configuration is looked for above it."""
 
-_ONLY_READ = ("paths", "path", "records", "known", "accept", "inputs", "histories", "corpus")
+_ONLY_READ = ("paths", "path", "records", "known", "inputs")
 """The parameters whose files are read and never written."""
 
 _ACTING = ("find_links", "dask", "key", "run", "clear")

@@ -1,22 +1,27 @@
-"""Known defects and a record: which of them it shows, which were expected of its targets, and entries for what is new."""
+"""Known defects and a record: which of them it shows, which were expected of its targets, and which faults none expects."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
-
 from maxpool_check.corpus.conditions import CasesOfEffects
-from maxpool_check.judging.defects import Defect, Effect, fingerprint, is_glob, shows, worst
+from maxpool_check.judging.defects import Defect, Effect, is_glob
 from maxpool_check.judging.explaining import best, by_effect, explains
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
-from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
-from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
-from maxpool_check.results.variants import WITH_INDICES, Variant, variant_named
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.record import (
+    COMPARED,
+    FAULTS,
+    REPORTED,
+    Execution,
+    KnownStatus,
+    Record,
+    Status,
+    TargetDescription,
+    Verdict,
+)
+from maxpool_check.results.variants import WITH_INDICES, variant_named
 from maxpool_check.running.labels import Labels
 
-_Kinds = frozenset[DivergenceKind]
 _IsComplete = Callable[[Effect], bool]
 
 
@@ -39,11 +44,12 @@ class DefectStatus:
 
 @dataclass(frozen=True)
 class TargetStatus:
-    """What a record shows of the defects of one target, and the faults that no defect expects."""
+    """What a record shows of the defects of one target, the faults that no defect expects, and all that was compared or undefined."""
 
     target: TargetDescription
     defects: tuple[DefectStatus, ...]
     unexpected: tuple[Execution, ...]
+    executions: tuple[Execution, ...] = ()
 
     @property
     def is_as_expected(self) -> bool:
@@ -96,8 +102,8 @@ def _status(
         for each in record.executions
         if each.target == target.name and each.verdict in COMPARED
     ]
-    known = [each for each in labelled if each.status == "expected"]
-    unknown = [each for each in labelled if each.verdict in REPORTED and each.status != "expected"]
+    known = [each for each in labelled if each.status == Status.EXPECTED]
+    unknown = [each for each in labelled if each.verdict in REPORTED and each.status != Status.EXPECTED]
     audit = labels.audits[target.name].statuses(lambda effect, _: is_complete(effect))
     found = []
     for defect in about:
@@ -119,7 +125,9 @@ def _status(
         is_decided = bool(telling) and all(map(is_complete, telling))
         executed = bool(shown) or audit.get(defect.id, (KnownStatus.NOT_EXECUTED,))[0] is not KnownStatus.NOT_EXECUTED
         found.append(DefectStatus(defect, shown, defect.id in audit, problem, is_decided, executed))
-    return TargetStatus(target, tuple(found), tuple(each for each in unknown if each.verdict in FAULTS))
+    unexpected = tuple(each for each in unknown if each.verdict in FAULTS)
+    open_ones = (each for each in record.executions if each.target == target.name and each.verdict is Verdict.UNDEFINED)
+    return TargetStatus(target, tuple(found), unexpected, (*labelled, *open_ones))
 
 
 def _shows_any(
@@ -152,7 +160,7 @@ def faults_without(record: Record, known: Sequence[Defect], cases: CasesOfEffect
         replace(defect, effects=tuple(each for each in defect.effects if not each.expired(today))) for defect in known
     ]
     for execution in record.executions:
-        if execution.verdict in FAULTS and execution.status not in ("special", "outside"):
+        if execution.verdict in FAULTS and execution.status not in (Status.SPECIAL, Status.OUTSIDE):
             target, variant = targets[execution.target], variant_named(execution.variant)
             features = cases.features.get(execution.case) or _ById(execution.case)
             found = (explains(defect, target, features, variant, execution) for defect in current)
@@ -175,67 +183,3 @@ class _ById:
 
     def listed_as(self, _: Effect, /) -> str:
         return self.id
-
-
-def defects_for(
-    record: Record, faults: Sequence[Execution], reason: str, kind: str | None, ids: Collection[str]
-) -> list[Defect]:
-    """A defect for every group of cases that diverge alike on a target, of ``faults`` that no defect explains.
-
-    Each lists exact cases, with exact kinds, the variants that show them, and the version that was tested. ``kind`` selects
-    the groups that show it; ``ids`` are those of other defects.
-    """
-    ids, defects = {*ids}, list[Defect]()
-    for target in record.header.targets:
-        of_cases: dict[str, dict[Variant, Execution]] = {}
-        for execution in (each for each in faults if each.target == target.name):
-            of_cases.setdefault(execution.case, {})[variant_named(execution.variant)] = execution
-        groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
-        for case, by_variant in of_cases.items():
-            for kinds, variants in _alike(by_variant):
-                if kind is None or DivergenceKind(kind) in kinds:
-                    groups.setdefault((kinds, variants), []).append(case)
-        for (kinds, variants), names in groups.items():
-            shown = [of_cases[case][variant] for case in names for variant in variants]
-            defect = _new(target, kinds, shown, ids)
-            ids.add(defect.id)
-            is_open = any(DESCRIPTIONS[each].open for each in kinds)
-            prints = frozenset(fingerprint(each, each.case) for each in shown)
-            outputs = {target.version: prints} if is_open and target.version else {}
-            effect = Effect(defect.id, _selector(target), kinds, tuple(names), frozenset(variants))
-            defects.append(replace(defect, mechanism=reason, effects=(effect,), outputs=outputs))
-    return defects
-
-
-def _alike(by_variant: Mapping[Variant, Execution]) -> list[tuple[_Kinds, tuple[Variant, ...]]]:
-    """The kinds and variants of one entry for a case, if one suffices; else of one entry for each variant."""
-    kinds_of = {name: frozenset(map(DivergenceKind, each.kinds)) for name, each in by_variant.items()}
-    union = frozenset[DivergenceKind]().union(*kinds_of.values())
-    if all(kinds == {kind for kind in union if shows(variant, kind)} for variant, kinds in kinds_of.items()):
-        return [(union, tuple(kinds_of))]
-    return [(kinds, (variant,)) for variant, kinds in kinds_of.items()]
-
-
-def _new(target: TargetDescription, kinds: _Kinds, shown: Sequence[Execution], ids: Collection[str]) -> Defect:
-    """A defect of these kinds with an id that no other has; its title is what is seen, in the words of the first kind."""
-    selector = _selector(target)
-    name = "-".join([selector.name, *sorted(each.value for each in kinds)])
-    names = [name, *(f"{name}-{number}" for number in range(2, len(ids) + 3))]
-    title = next(about.sentence for kind, about in DESCRIPTIONS.items() if kind in kinds).removesuffix(".")
-    return Defect(next(each for each in names if each not in ids), selector.runtime, title, worst(shown), "", ())
-
-
-def _selector(target: TargetDescription) -> TargetSelector:
-    if target.name.startswith((*KERNELS, TRANSFORM)):
-        # Its distribution and version may be those of any other kernel.
-        return TargetSelector.of(target.name)
-    provider = "" if target.provider in DEFAULT_PROVIDERS else f"@{target.provider}"
-    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", version_bound(target))
-
-
-def version_bound(target: TargetDescription) -> str:
-    """The bound of the version that was tested; empty if it is none that can be compared."""
-    try:
-        return f"=={Version(target.version)}"
-    except InvalidVersion:
-        return ""

@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from maxpool_check.comparing.acceptance import AcceptedChange
-from maxpool_check.comparing.transitions import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change, Transition, Transitions
+from maxpool_check.comparing.transitions import Transition, Transitions
+from maxpool_check.judging.accepted import Acceptance
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.defects import worst as worst_severity
 from maxpool_check.judging.faults import Fault
+from maxpool_check.results.changes import BLOCKING, ONE_SIDED, UNOBSERVABLE, Change
 from maxpool_check.results.record import (
     FAULTS,
     Conclusion,
@@ -23,7 +23,15 @@ from maxpool_check.results.record import (
     TargetDescription,
     target_of,
 )
-from maxpool_check.words import plural
+from maxpool_check.words import Term, plural
+
+
+@dataclass(frozen=True)
+class Assessed(Transition):
+    """A transition with whether it blocks an upgrade; ``accepted`` is the entry by which a user accepts it, so that it does not."""
+
+    blocks: bool = False
+    accepted: Acceptance | None = None
 
 
 @dataclass(frozen=True)
@@ -35,30 +43,26 @@ class GatePolicy:
 
     changes: Collection[Change] = BLOCKING
     severities: Collection[Severity] | None = None
-    accepted: Sequence[AcceptedChange] = ()
+    accepted: Sequence[Acceptance] = ()
     today: date = date.min
 
-    def assessed(self, transition: Transition, head: TargetDescription | None = None) -> Transition:
-        """The transition with whether it blocks, and what accepts it on ``head``."""
-        new, execution = transition.new, transition.execution
-        if transition.change not in self.changes or (
-            self.severities is not None
-            and new is not None
-            and new.verdict in FAULTS
-            and worst_severity([new]) not in self.severities
-        ):
-            return transition
-        kinds = new.kinds if new is not None else ()
-        accepting = (
-            entry
-            for entry in self.accepted
-            if entry.expires >= self.today
-            and entry.accepts(transition.change, execution.case, execution.variant, kinds)
-            and head is not None
-            and entry.is_about(head)
+    def assess(self, transition: Transition, head: TargetDescription) -> Assessed:
+        """The transition to a target with whether it blocks, and by which entry a user accepts it."""
+        change, new, accepted, blocks = transition.change, transition.new, None, False
+        is_severe = (
+            self.severities is None
+            or new is None
+            or new.verdict not in FAULTS
+            or worst_severity([new]) in self.severities
         )
-        accepted = next(accepting, None)
-        return replace(transition, blocks=accepted is None, accepted=accepted)
+        if change in self.changes and is_severe:
+            kinds = new.kinds if new is not None else ()
+            accepting = (
+                entry for entry in self.accepted if entry.excuses(change, transition.execution, kinds, head, self.today)
+            )
+            accepted = next(accepting, None)
+            blocks = accepted is None
+        return Assessed(change, transition.old, new, transition.faults, blocks, accepted)
 
 
 @dataclass
@@ -69,15 +73,15 @@ class TransitionGroup:
     case, ``rank`` that of the worst severity.
     """
 
-    smallest: Transition
+    smallest: Assessed
     change: Change
     blocks: bool
-    accepted: AcceptedChange | None
+    accepted: Acceptance | None
     faults: tuple[Fault | None, Fault | None]
     sizes: dict[str, int] = field(default_factory=dict)
     rank: int = len(Severity)
 
-    def add(self, transition: Transition) -> None:
+    def add(self, transition: Assessed) -> None:
         """Count a transition like the others."""
         execution, smallest = transition.execution, self.smallest.execution
         if (execution.size, execution.case) < (smallest.size, smallest.case):
@@ -103,15 +107,17 @@ class TransitionGroup:
         return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
 
 
-class Decision(str, Enum):
-    """The decision of a gate."""
+class Decision(Term):
+    """The decision of a gate, or on an upgrade of a model."""
 
-    SAFE = "SAFE"
-    """Nothing observable has changed."""
-    REVIEW = "REVIEW"
-    """A person should review a change: also a fixed defect, for production may rely on it."""
-    BLOCK = "BLOCK"
-    """Something has become worse."""
+    SAFE = "SAFE", "no observable change: the same verdicts, the same bits"
+    REVIEW = "REVIEW", "changes that do not block, such as `fixed`: your product may rely on the wrong value"
+    BLOCK = "BLOCK", "something that was right is wrong, refused, or crashes"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of a command that ends with it."""
+        return ExitCode.UNEXPECTED if self is Decision.BLOCK else ExitCode.AS_EXPECTED
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ class ChangeSummary:
     wrong_in_both: int
     groups: Sequence[TransitionGroup]
     unchanged: Sequence[TransitionGroup]
-    used: Collection[AcceptedChange]
+    used: Collection[Acceptance]
 
     @property
     def compared(self) -> int:
@@ -160,13 +166,13 @@ class ChangeSummary:
         return f"{self.decision.value} {self.reason}"
 
 
-def summarize(changes: Iterable[Transition]) -> ChangeSummary:
+def summarize(changes: Iterable[Assessed]) -> ChangeSummary:
     """Count and group transitions.
 
     Groups that block come first; of those of a change, those of the worst results, then those of most cases.
     """
     counts, blocking, accepted = (Counter[Change]() for _ in range(3))
-    used: dict[AcceptedChange, None] = {}
+    used: dict[Acceptance, None] = {}
     alike: dict[tuple[Any, ...], TransitionGroup] = {}
     wrong_in_both = 0
     for each in changes:
@@ -211,9 +217,9 @@ class TargetComparison:
     defects: Mapping[str, KnownEntry] = field(default_factory=dict)
 
     @property
-    def transitions(self) -> Iterator[Transition]:
+    def transitions(self) -> Iterator[Assessed]:
         """The transitions with whether they block."""
-        return (self.policy.assessed(each, self.new) for each in self.unassessed)
+        return (self.policy.assess(each, self.new) for each in self.unassessed)
 
     @cached_property
     def summary(self) -> ChangeSummary:
@@ -223,13 +229,15 @@ class TargetComparison:
     @cached_property
     def unused(self) -> list[str]:
         """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
-        cases = {each.execution.case for each in self.unassessed} if self.policy.accepted else ()
+        cases = {each.execution.case for each in self.unassessed} if self.policy.accepted else set[str]()
         messages = []
         for each in (entry for entry in self.policy.accepted if entry.is_about(self.new)):
+            if each.change is None:
+                continue
             what = f"{each.change.value} of {', '.join(each.cases[:3])}{', ...' if len(each.cases) > 3 else ''}"
             if each.expires < self.policy.today:
                 messages.append(f"acceptance expired on {each.expires}: {what}: {each.reason} ({each.author})")
-            elif each not in self.summary.used and any(map(each.has_case, cases)):
+            elif each not in self.summary.used and not cases.isdisjoint(each.cases):
                 messages.append(f"accepted, but no longer so; remove the entry: {what}: {each.reason} ({each.author})")
         return messages
 

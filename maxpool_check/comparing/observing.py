@@ -16,7 +16,7 @@ from maxpool_check.corpus.observed import DIGITS, Observation, attached
 from maxpool_check.judging.defects import Defect, fingerprint
 from maxpool_check.judging.explaining import by_effect, explains, is_about, needs_review
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.record import COMPARED, FAULTS, Execution, Record, TargetDescription
+from maxpool_check.results.record import COMPARED, FAULTS, Execution, Record, Status, TargetDescription
 from maxpool_check.results.variants import Variant, variant_named
 from maxpool_check.running.labels import Labels
 
@@ -149,7 +149,7 @@ class _OfTarget:
             return False
         features = self._cases.features[execution.case]
         found = by_effect(defect, effect, self._target.version, features, variant, execution)
-        return found is None or not (found.is_whole or execution.status == "expected")
+        return found is None or not (found.is_whole or execution.status == Status.EXPECTED)
 
     def _without(self, seen: Observation) -> str | None:
         """The versions of an observation without that of the target; None if no other was tested."""
@@ -164,7 +164,7 @@ class _OfTarget:
         """Add what a defect explains as a whole and was not seen before; collect what none does."""
         new: dict[tuple[str, str], Observation] = {}
         for execution, defect in self._labelled(executions):
-            if execution.status == "expected" or execution.verdict not in FAULTS:
+            if execution.status == Status.EXPECTED or execution.verdict not in FAULTS:
                 continue
             variant, features = variant_named(execution.variant), self._cases.features[execution.case]
             if defect is None or not explains_whole(defect, self._target, features, variant, execution):

@@ -1,65 +1,19 @@
-"""The change of every execution from one record to another: a closed list, decided in one place."""
+"""The change of every execution from one record to another, decided in one place."""
 
 import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxpool_check.judging.faults import Fault, faults_of
 from maxpool_check.judging.verdicts import ACCEPTED
+from maxpool_check.results.changes import Change
 from maxpool_check.results.outputs import unpacked
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
-
-if TYPE_CHECKING:
-    from maxpool_check.comparing.acceptance import AcceptedChange
-
-
-class Change(str, Enum):
-    """The change of one execution, in the order of reports: the worst first. ``meaning`` is what it means, in words."""
-
-    def __new__(cls, name: str, meaning: str = "") -> "Change":
-        """A change by its name in files and options."""
-        change = str.__new__(cls, name)
-        change._value_ = name
-        change.meaning = meaning
-        return change
-
-    meaning: str
-
-    REGRESSED = "regressed", "it, or a cell of it, was right, or it was refused or crashed, and is wrong"
-    NEWLY_REFUSED = "newly-refused", "it returned right outputs and is refused, though the document allows the graph"
-    CRASH_NEW = "crash-new", "the process crashes or times out"
-    CHANGED = "changed", "wrong before and after, in another way"
-    WRONG_TO_REFUSED = "wrong-to-refused", "it was wrong and is refused, though the document allows the graph"
-    NEWLY_INCONSISTENT = "newly-inconsistent", "its outputs are allowed, but differ from those of another variant"
-    IMPROVED = "improved", "wrong before and after, in fewer cells; no cell that was right is wrong"
-    MISSING = "missing", "it was executed and is no longer"
-    CRASH_GONE = "crash-gone", "the process crashed or timed out, and no longer does"
-    FIXED = "fixed", "it was wrong or inconsistent and is right"
-    NEWLY_ACCEPTED = "newly-accepted", "it was refused and is right"
-    CONFORMING_BUT_DIFFERENT = "conforming-but-different", "right before and after, with different bits"
-    ADDED = "added", "it was not executed and is now"
-    SAME = "same", "the same verdict, the same kinds, the same bits"
-    NOT_COMPARED = "not-compared", "judged on neither target"
-
-
-UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
-"""The changes that nobody can observe."""
-
-ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
-"""The changes of what was not judged on both targets."""
-
-BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
-"""The changes that block by default."""
-
-IMPROVEMENTS = frozenset({Change.IMPROVED, Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
-"""The changes for the better."""
 
 
 class Incomparable(ValueError):
@@ -70,16 +24,13 @@ class Incomparable(ValueError):
 class Transition:
     """One execution in both records; None where a record does not have it.
 
-    ``faults`` are those of both, if it is wrong or inconsistent there. ``blocks``: it blocks an upgrade. ``accepted`` is what the
-    user has accepted, so that it does not.
+    ``faults`` are those of both, if it is wrong or inconsistent there.
     """
 
     change: Change
     old: Execution | None
     new: Execution | None
     faults: tuple[Fault | None, Fault | None] = (None, None)
-    blocks: bool = False
-    accepted: "AcceptedChange | None" = None
 
     @property
     def execution(self) -> Execution:

@@ -1,22 +1,25 @@
 """The kernels that are wrong on purpose: cases that notice none of them test nothing.
 
-``wrong_kernels/kernels.yaml`` has a sentence for each, which says how it is wrong, and where such a defect was seen, and the
-mutation that makes it so. Most take X and the attributes of ONNX, as a kernel of a user does: ``python:FILE:MODULE__NAME``, with
-this file, runs them like any other target. Those of a module with a language take X and the attributes of its documents as a
-case has them, and the name of the document. They show what no translation keeps: defaults, names, and what a document refuses.
+``wrong_kernels/kernels.yaml`` names them in order. Each has a sentence, which says how it is wrong, and where such a defect was
+seen; it is a mutation in that file or a function of ``wrong_kernels/wrong.py``. Most take X and the attributes of ONNX, as a
+kernel of a user does: ``python:FILE:MODULE__NAME``, with this file, runs them like any other target. Those of a module with a
+language take X and the attributes of its documents as a case has them, and the name of the document. They show what no
+translation keeps: defaults, names, and what a document refuses.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from maxpool_check.evidence.wrong_kernels import correct
+from maxpool_check.evidence.wrong_kernels import correct, wrong
 from maxpool_check.evidence.wrong_kernels.languages import GRAPH, LANGUAGES
-from maxpool_check.evidence.wrong_kernels.mutations import Kernel, check_mutation
+from maxpool_check.evidence.wrong_kernels.mutations import Kernel, mistakes_of
+from maxpool_check.evidence.wrong_kernels.scan import step_of
 
 CORRECT, POLICIES, DEATHS = "correct", "policies", "deaths"
 """Modules: kernels that no case may notice, kernels that differ by policy alone, kernels that end their process."""
@@ -30,13 +33,14 @@ class WrongKernel:
     """A function that is wrong in one way, unless it is one of those that are there to be compared with.
 
     ``specs`` are the documents whose own attributes it takes; without any, it takes those of ONNX, for cases of all documents.
+    ``how`` is its mutation or its function.
     """
 
     module: str
     name: str
     sentence: str
     specs: tuple[str, ...] = ()
-    mutation: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    how: Mapping[str, Any] | Callable[..., Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.module}:{self.name}"
@@ -58,49 +62,66 @@ class WrongKernel:
 
     def function(self) -> Callable[..., Any]:
         """A function of X and the attributes, and of the name of the document if it has ``specs``; it remembers no call of another."""
-        if self.module == CORRECT:
-            return getattr(correct, self.name)
-        kernel = self._kernel()
-        return kernel if self.specs else lambda X, attributes: kernel(X, attributes)
-
-    def _kernel(self) -> Any:
-        if self.module == CORRECT:
-            return Kernel({}, GRAPH, {})
-        others = {name: kernel_named(name)._kernel() for name in _others(self.mutation)}
-        return Kernel(self.mutation, LANGUAGES.get(self.module, GRAPH), others)
-
-
-def _others(mutation: Mapping[str, Any]) -> list[str]:
-    """The names of the kernels that a mutation mentions."""
-    mixed = mutation.get("outputs", {}).get("mixed", {})
-    return [name for name in (mutation.get("base"), mixed.get("other")) if name]
+        kernel: Callable[..., Any]
+        language = LANGUAGES.get(self.module, GRAPH)
+        if isinstance(self.how, Mapping):
+            base = kernel_named(self.how["base"]).function() if "base" in self.how else None
+            kernel = Kernel(self.how, language, base)
+        elif step := step_of(self.how):
+            kernel = partial(language.correct, **{step: self.how})
+        elif "language" in signature(self.how).parameters:
+            kernel = partial(self.how, language)
+        else:
+            return partial(self.how, memory={}) if "memory" in signature(self.how).parameters else self.how
+        return kernel if self.specs else lambda X, attributes: kernel(X, attributes, "")
 
 
 @cache
 def all_kernels() -> tuple[WrongKernel, ...]:
     """Every kernel, the correct ones and those that differ by policy too. ``ValueError`` for a mistake in their file."""
-    kernels = [WrongKernel(CORRECT, each.__name__, each.__doc__ or "") for each in correct.KERNELS]
+    kernels = [WrongKernel(CORRECT, each.__name__, each.__doc__ or "", how=each) for each in correct.KERNELS]
     kernels += _read(Path(__file__).parent / "wrong_kernels/kernels.yaml")
     names = {str(kernel) for kernel in kernels}
     for kernel in kernels:
-        if unknown := set(_others(kernel.mutation)) - names:
-            raise ValueError(f"{kernel}: no such kernel: {unknown}")
+        if isinstance(kernel.how, Mapping) and kernel.how.get("base", str(kernel)) not in names:
+            raise ValueError(f"{kernel}: no such kernel: {kernel.how['base']}")
     if len(names) < len(kernels):
         raise ValueError("a kernel is there twice")
+    named = {kernel.how for kernel in kernels if callable(kernel.how)}
+    if unnamed := [name for name, each in vars(wrong).items() if "__" in name.strip("_") and each not in named]:
+        raise ValueError(f"kernels.yaml does not name the functions {', '.join(unnamed)} of wrong.py")
     return tuple(sorted(kernels, key=lambda kernel: kernel.module))
 
 
 def _read(path: Path) -> Iterator[WrongKernel]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for module, entries in yaml.load(path.read_bytes(), loader).items():
+    for heading, entries in yaml.load(path.read_bytes(), loader).items():
         for entry in entries:
+            if isinstance(entry, list):
+                yield from (_written(heading, heading, name) for name in entry)
+                continue
             (name, sentence), *others = entry.items()
             if unknown := dict(others).keys() - {"in", "how"}:
-                raise ValueError(f"{module}:{name}: no such keys: {unknown}")
+                raise ValueError(f"{heading}:{name}: no such keys: {unknown}")
             mutation = dict(others).get("how", {})
-            check_mutation(mutation)
-            for each in dict(others).get("in", [module]):
-                yield WrongKernel(each, name, sentence, LANGUAGES.get(each, GRAPH).specs, mutation)
+            if mistakes := mistakes_of(mutation):
+                raise ValueError(f"{heading}:{name}: mutations.py does not have {', '.join(map(str, mistakes))}")
+            for module in dict(others).get("in", [heading]):
+                if sentence is None:
+                    yield _written(heading, module, name)
+                else:
+                    yield WrongKernel(module, name, sentence, LANGUAGES.get(module, GRAPH).specs, mutation)
+
+
+def _written(heading: str, module: str, name: str) -> WrongKernel:
+    """The kernel that is a function of ``wrong.py``."""
+    full_name = f"{heading}__{name}"
+    function = getattr(wrong, full_name, None)
+    if function is None:
+        raise ValueError(f"{module}:{name}: there is no function {full_name} in wrong.py")
+    if step_of(function) is None and not {"X", "attributes"} <= signature(function).parameters.keys():
+        raise ValueError(f"{full_name}{signature(function)}: no step of the scan has these parameters")
+    return WrongKernel(module, name, " ".join(function.__doc__.split()), LANGUAGES.get(module, GRAPH).specs, function)
 
 
 @cache

@@ -1,12 +1,14 @@
 """What a report consists of: headings, paragraphs, tables, cards and a few more blocks, made once from results.
 
-A view makes blocks; the modules of :mod:`maxpool_check.reporting.writers` write them to a terminal, as Markdown and as HTML. All text in
-blocks is foreign: the writers make it inert, nothing else does. A terminal leaves out what is folded, unless it is asked for everything.
+A view makes blocks, and does not know where they will be shown; the modules of :mod:`maxpool_check.reporting.writers` write them to a
+terminal, as Markdown and as HTML. All text in blocks is foreign: the writers make it inert, nothing else does.
+
+Each block has a rank. Where there is no room for all of a report, a writer leaves out the blocks with the highest ranks.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from maxpool_check.reporting.executions import ExecutionView
 
@@ -16,7 +18,8 @@ class Span:
     """A piece of text on one line.
 
     ``tone`` is ``good``, ``bad``, ``known``, ``dim``, ``small`` for a line of its own, or what a page shows as a badge, such as a severity.
-    ``href`` is a relative address, an anchor of the same page, or an address of the web, and stands in HTML and Markdown alone.
+    ``href`` is a relative address, an anchor of the same page, or an address of the web, and stands in HTML and Markdown alone; an address
+    in ``page`` stands in HTML alone.
     """
 
     text: str
@@ -24,14 +27,24 @@ class Span:
     strong: bool = False
     tone: str = ""
     href: str = ""
+    page: str = ""
 
 
 Inline = str | Span | Sequence[str | Span]
 """Text of one line, of which parts may be code, strong, coloured or links."""
 
 
+ALWAYS, SCREEN, SUMMARY, REPORT, WHOLE, PAGE = 0, 10, 100, 200, 300, 400
+"""The lowest ranks of the blocks that are always shown, on a screen with room for them, in a summary of CI, in a report in Markdown, where
+everything is asked for, and on a page of HTML alone.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Block:
-    """What a report consists of."""
+    """What a report consists of. Blocks with a low ``rank`` are shown before others; see :data:`ALWAYS`."""
+
+    rank: int = ALWAYS
 
 
 @dataclass(frozen=True)
@@ -46,13 +59,14 @@ class Heading(Block):
 class Verdict(Block):
     """The result of a report: a word such as ``BLOCK``, and a sentence. ``tone`` is ``good``, ``known`` or ``bad``.
 
-    ``numbers`` are the largest thing on a page, each with its noun.
+    ``numbers`` are the largest thing on a page, each with its noun; ``meaning`` is the sentence that stands there with them.
     """
 
     word: str
     sentence: str
     tone: str
     numbers: Sequence[tuple[str, str]] = ()
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,8 +111,10 @@ class Command(Block):
 class Table(Block):
     """A table. ``right`` are the columns of numbers.
 
-    ``name`` is the class of the table in HTML (``overview``: its rows follow the cards that a search leaves; ``rows``: a case each).
-    ``data`` are values of each row that a search finds, too.
+    The columns of ``each`` have the same number for each target, and share one column where a terminal is narrow. ``name`` is the class of the table in HTML (``overview``: its rows follow the cards that a search leaves; ``rows``: a case each).
+    ``data`` are values of each row that a search finds, too. ``ranks`` are the ranks of the rows, if rows can be left out one by one;
+    ``more`` says behind the number of rows that are left out what they are, and where they are shown. A screen leaves out the ``wide``
+    columns.
     """
 
     headings: Sequence[str]
@@ -107,9 +123,13 @@ class Table(Block):
     label: str = "Table"
     name: str = ""
     data: Sequence[Mapping[str, str]] = ()
+    ranks: Sequence[int] = ()
+    more: str = "more"
+    wide: frozenset[int] = frozenset()
+    each: frozenset[int] = frozenset()
 
 
-class Names(Block):
+class Names:
     """Cases by file: their names as long as they are few, otherwise their numbers alone.
 
     The same case may be added several times in a row.
@@ -150,17 +170,24 @@ class Names(Block):
 
 
 @dataclass(frozen=True)
+class Cases(Block):
+    """The names of cases, by file."""
+
+    names: Names
+
+
+@dataclass(frozen=True)
 class Evidence(Block):
     """An execution: what was executed, X around the window of a wrong cell, drawn, its wrong cells or shapes, or its message.
 
-    ``about`` says of whom it is, as in ``indices, y-only: diverges``. Without ``settings``, what is wrong alone: what was executed
-    stands above. ``most`` lines are written where they are text.
+    ``about`` says which execution it is, as in ``indices, y-only: diverges``. Without ``settings``, only what is wrong is shown: what was
+    executed stands above. A screen has a few lines of it, and a small drawing with the rank ``drawn``.
     """
 
     view: ExecutionView
     about: Inline = ""
     settings: bool = True
-    most: int | None = None
+    drawn: int = SUMMARY
 
 
 @dataclass(frozen=True)
@@ -224,13 +251,17 @@ class Search(Block):
 
 @dataclass(frozen=True)
 class Section(Block):
-    """A part of a report with a heading, which a page lists in its navigation, with a number where there is one."""
+    """A part of a report with a heading, which a page lists in its navigation, with a number where there is one.
+
+    ``more`` says behind the number of cards that are left out what they are, and where they are shown; empty if that is said elsewhere.
+    """
 
     title: Inline
     blocks: Sequence[Block]
     anchor: str = ""
     short: str = ""
     number: int | None = None
+    more: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,6 +276,57 @@ class Document:
     head: Sequence[Block]
     blocks: Sequence[Block]
     following: Sequence[str] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result of the report."""
+        return next(each for each in self.head if isinstance(each, Verdict))
+
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks of all blocks and rows, each once, in ascending order."""
+        return sorted({rank for each in (*self.head, *self.blocks) for rank in _ranks(each)})
+
+    def limited(self, rank: int) -> "Document":
+        """The report without the blocks and rows of higher ranks; what is left out of a table or section is counted."""
+        return replace(self, head=list(_limited(self.head, rank)), blocks=list(_limited(self.blocks, rank)))
+
+
+def _ranks(block: Block) -> Iterator[int]:
+    yield block.rank
+    match block:
+        case Section() | Card() | Folded():
+            yield from (max(rank, block.rank) for each in block.blocks for rank in _ranks(each))
+        case Table(ranks=ranks):
+            yield from ranks
+        case Evidence(drawn=drawn):
+            yield drawn
+
+
+def _limited(blocks: Iterable[Block], most: int) -> Iterator[Block]:
+    for block in blocks:
+        if block.rank > most:
+            continue
+        match block:
+            case Section() | Card() | Folded():
+                inner = list(_limited(block.blocks, most))
+                left = sum(isinstance(each, Card) for each in block.blocks) - sum(
+                    isinstance(each, Card) for each in inner
+                )
+                if isinstance(block, Section) and block.more and left:
+                    inner.append(Paragraph(f"{left} {block.more}"))
+                if inner or not block.blocks or not isinstance(block, Section):
+                    yield replace(block, blocks=inner)
+            case Table(ranks=ranks) if ranks:
+                kept = [number for number, rank in enumerate(ranks) if rank <= most]
+                data = [block.data[number] for number in kept] if block.data else ()
+                yield replace(block, rows=[block.rows[number] for number in kept], data=data)
+                if left := len(ranks) - len(kept):
+                    yield Paragraph(f"{left} {block.more}")
+            case Evidence(drawn=drawn):
+                yield block if drawn <= most else replace(block, drawn=SUMMARY)
+            case _:
+                yield block
 
 
 def code(text: str) -> Span:

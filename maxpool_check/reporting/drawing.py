@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Input
 from maxpool_check.results.record import Execution
+from maxpool_check.words import plural
 
 Coordinates = tuple[int, ...]
 
-LEGEND = "[ ] a tap of the window, ~ padding, = chosen by the reference, ! the cell of the target"
-"""What the marks of a drawing mean. The target's cell is the one that its index names, or that has the value it returned."""
+LEGEND = "[ ] a tap of the window, ~ padding, = chosen by the reference, ! named by the target, or has its value"
+"""What the marks of a drawing mean. Without an index, the cells of the window that have the value that the target returned are
+marked, and if there are none, the cells of the plane.
+"""
 
 _MOST_POSITIONS = 14
 """The most positions of an axis that are drawn."""
@@ -83,7 +86,10 @@ def described(
     no_value = np.zeros(tensor.size, bool) if missing is None else missing.reshape(-1)
     texts = ["-" if no else str(value) for value, no in zip(tensor.reshape(-1), no_value, strict=True)]
     lines = planes(texts, tensor.shape, layout)
-    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}" for line in lines)]
+    order = ", written with the channels before the positions" * (
+        layout is not Layout.CHANNELS_FIRST and tensor.ndim > 2
+    )
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}{order}", *(f"  {line}" for line in lines)]
 
 
 @dataclass(frozen=True)
@@ -146,6 +152,8 @@ class Drawing:
     window: str
     planes: tuple[Plane, ...]
     cells: tuple[Cell, ...] = ()
+    left_out: int = 0
+    """How many planes of the window are not drawn."""
 
     @property
     def place(self) -> str:
@@ -159,8 +167,14 @@ class Drawing:
 
     @property
     def lines(self) -> list[str]:
-        """The planes as text, each with its coordinates."""
-        return [line for plane in self.planes for line in [plane.heading, *plane.lines]]
+        """The planes as text, each with its coordinates, and how many are left out."""
+        lines = [line for plane in self.planes for line in [plane.heading, *plane.lines]]
+        return lines + [self.note] * bool(self.note)
+
+    @property
+    def note(self) -> str:
+        """What is left out, in words; empty if nothing is."""
+        return f"({plural(self.left_out, 'more plane')} of the window)" if self.left_out and self.planes else ""
 
 
 def drawings(execution: Execution) -> list[Drawing]:
@@ -168,10 +182,7 @@ def drawings(execution: Execution) -> list[Drawing]:
     by_place: dict[Coordinates, list[Cell]] = {}
     for cell in execution.cells:
         by_place.setdefault(cell.at, []).append(cell)
-    return [
-        Drawing(at, window_text(cells[0].window), tuple(_recorded(execution, cells)), tuple(cells))
-        for at, cells in by_place.items()
-    ]
+    return [_recorded(execution, at, cells) for at, cells in by_place.items()]
 
 
 def oracle_drawing(oracle: Oracle, at: Coordinates) -> Drawing:
@@ -191,11 +202,12 @@ def core_coordinates(at: Sequence[int], layout: Layout) -> Coordinates:
     return (0, *sizes[1:]) if layout is Layout.IMAGE else sizes
 
 
-def _recorded(execution: Execution, cells: Sequence[Cell]) -> Iterator[Plane]:
-    """The planes with the cells of both sides, or the first one of the window."""
+def _recorded(execution: Execution, at: Coordinates, cells: Sequence[Cell]) -> Drawing:
+    """A window, with the planes that have the cells of both sides, or its first plane."""
     data, layout, first = execution.input, execution.layout, cells[0]
+    drawing = Drawing(at, window_text(first.window), (), tuple(cells))
     if data is None or not all(first.window):
-        return
+        return drawing
     channel, pooled = core_coordinates(first.at, layout)[:2], data.pooled
     if is_whole := bool(pooled.values and len(pooled.values) == math.prod(pooled.shape)):
         known = dict(np.ndenumerate(layout.to_core(np.array(pooled.values, object).reshape(pooled.shape))))
@@ -204,18 +216,21 @@ def _recorded(execution: Execution, cells: Sequence[Cell]) -> Iterator[Plane]:
         window = ((*channel, *position) for position in itertools.product(*first.window))
         known = dict(zip(window, first.values or (), strict=False))
     if not known:
-        return
+        return drawing
     named = [core_coordinates(cell.got_cell, layout) for cell in cells if cell.got_cell is not None]
     got = next((cell.got for cell in cells if cell.output == "Y" and cell.got != cell.expected), None)
     # Without an index, the cells of the plane that have the value; a NaN is not identified by its value.
     if not named and got is not None and not got.lstrip("-").startswith("nan"):
         alike = [cell for cell, value in known.items() if cell[:2] == channel and value == got]
-        named = alike if len(alike) <= _MOST_OF_TARGET else []
+        inside = [cell for cell in alike if all(i in taps for i, taps in zip(cell[2:], first.window, strict=True))]
+        named = next((each for each in (inside, alike) if 0 < len(each) <= _MOST_OF_TARGET), [])
     chosen = [core_coordinates(cell.chosen, layout) for cell in cells if cell.chosen is not None]
     taps = [_taps(first, axis, data) for axis in range(len(first.window))]
     sizes = layout.sizes(pooled.shape)
-    drawn = _Window(layout, sizes, channel, taps, lambda cell: known.get(cell, "..."), chosen, named, is_whole)
-    yield from map(drawn.plane, drawn.marked or drawn.own[:1])
+    around = _Window(layout, sizes, channel, taps, lambda cell: known.get(cell, "..."), chosen, named, is_whole)
+    drawn = around.marked or around.own[:1]
+    left_out = len({*around.own} - {*drawn})
+    return replace(drawing, planes=tuple(map(around.plane, drawn)), left_out=left_out)
 
 
 def _taps(cell: Cell, axis: int, data: Input) -> list[int]:

@@ -1,17 +1,26 @@
 """What reports show of one execution: what was executed, the window of its first wrong cell, what is wrong, in a few lines."""
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.judging.faults import explained
+from maxpool_check.judging.comparison import MOST_COINCIDENCES
+from maxpool_check.judging.kinds import DivergenceKind, hypothesis
 from maxpool_check.reporting.drawing import LEGEND, Drawing, coordinates, drawings, planes, window_text
-from maxpool_check.results.details import Cell, WrongShape
+from maxpool_check.results.details import Cause, Cell, WrongShape
 from maxpool_check.results.record import Execution
-from maxpool_check.words import plural, shortened
+from maxpool_check.words import plural, shortened, some
 
 _MOST_CELLS = 120
 """The most cells of X that are written where nothing is drawn."""
+
+_MOST_ROWS = 6
+"""The most rows of a small drawing."""
+
+_MOST_POSSIBLE = 3
+"""A sentence names so many mistakes of which one is the cause."""
 
 _LONGEST = 110
 """A longer line on an axis is two."""
@@ -70,9 +79,12 @@ class ExecutionView:
     @property
     def reasons(self) -> list[str]:
         """The axes of outputs of wrong sizes, and the mistakes that explain the outputs."""
+        # Rounding up, or a smaller kernel, may give the same size, but there is no window to round to.
+        is_truncated = DivergenceKind.TRUNCATED_DIVISION.value in self.execution.kinds
+        causes = () if is_truncated else self.execution.causes
         return [
             *axis_lines(self.execution.shapes, self.execution.spec),
-            *(f"{each}." for each in explained(self.execution.causes, self.execution.counts)),
+            *(f"{each}." for each in explained(causes, self.execution.counts)),
         ]
 
     @property
@@ -91,6 +103,23 @@ class ExecutionView:
         """The first wrong cell, or the message, on one line."""
         cells = self.execution.cells
         return cell_line(cells[0], kind=False) if cells else shortened(self.execution.message, 160, end=False)
+
+    def brief(self, drawn: bool) -> list[str]:
+        """The first wrong cell or the message on one line, below what was executed and a small drawing if that is ``drawn``."""
+        total = sum(self.execution.counts.values())
+        more = f"  (and {total - 1} more)" if total > 1 else ""
+        wrong = f"{self.first}{more}" if self.execution.cells else next(filter(None, [self.first, *self.reasons]), "")
+        head = [self.settings, *(f"  {line}" for line in some(self._window, _MOST_ROWS))] if drawn else []
+        return [*filter(None, [*head, wrong])]
+
+    @property
+    def _window(self) -> list[str]:
+        """X around the first wrong cell, without marks, which need a legend; or the graph."""
+        if self.drawing is None or not self.drawing.planes:
+            return self.graph[:1]
+        plane, data = self.drawing.planes[0], self.execution.input
+        is_one = data is not None and math.prod(data.pooled.shape[:2]) == 1
+        return [plane.heading] * (not is_one) + [re.sub("[=!]", " ", line) for line in plane.lines]
 
     def lines(self, settings: bool = True) -> list[str]:
         """All of it as lines, with X, the window of the first wrong cell in brackets, and every cell of the evidence.
@@ -127,3 +156,20 @@ def axis_lines(shapes: Mapping[str, WrongShape], document: str) -> Iterator[str]
         halves = f"{start}{expected} by {document};", f"the target has {axis.got}{reason}{kind}"
         whole = " ".join(halves)
         yield from [whole] if len(whole) <= _LONGEST else [halves[0], f"{'':{len(start)}}{halves[1]}"]
+
+
+def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:
+    """``Y equals a MaxPool with dilation 1 in 25 of 25 cells``, by output; ``counts`` are those of the wrong cells.
+
+    Several mistakes that explain the same are all possible. Nothing for many, and for a few wrong cells.
+    """
+    if counts and sum(counts.values()) <= MOST_COINCIDENCES:
+        return []
+    sentences = []
+    for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
+        kinds = [cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)]
+        if len(kinds) <= _MOST_POSSIBLE:
+            possible, subject = " or ".join(map(hypothesis, kinds)), output or "The result"
+            whole = f"{subject} equals {possible} in {cells} of {cells} cells"
+            sentences.append(whole if cells else f"{subject} has the shape of {possible}")
+    return sentences

@@ -4,20 +4,22 @@ import itertools
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TextIO
 
-from maxpool_check import inert
-from maxpool_check.comparing.gate import ChangeSummary, summarize
-from maxpool_check.comparing.transitions import UNOBSERVABLE, Transitions
+import msgspec
+
+from maxpool_check.comparing.gate import ChangeSummary, GatePolicy, compare_targets
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.faults import Fault, by_name, cases_of, faults, sentence
+from maxpool_check.judging.faults import Fault, by_name, cases_of, faults
+from maxpool_check.judging.kinds import sentence
 from maxpool_check.reporting import blocks
 from maxpool_check.reporting.blocks import Block, Document, Inline, Paragraph, Section, Span
-from maxpool_check.reporting.changes import table_of
+from maxpool_check.reporting.changes_view import table_of
+from maxpool_check.reporting.json import ErrorData, schema_of, write_document
 from maxpool_check.reporting.provenance import environment
-from maxpool_check.reporting.writers import Form
+from maxpool_check.results.changes import UNOBSERVABLE
 from maxpool_check.results.record import ExitCode, KnownEntry, Record, Verdict
 from maxpool_check.words import plural, shortened
 
@@ -68,14 +70,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class HistoryReport:
-    """The releases of a target, in ascending order, and how to show them."""
+    """The releases of a target, in ascending order."""
 
     target: str
     releases: Sequence[Release]
-    width: int = 100
     interrupted: bool = False
-    color: bool = False
-    verbose: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
@@ -101,7 +100,7 @@ class HistoryReport:
         steps = []
         for (old, before), (new, after) in itertools.pairwise(records):
             names = (before.header.targets[0].name, after.header.targets[0].name)
-            steps.append(Step(old, new, summarize(Transitions(before, after, names))))
+            steps.append(Step(old, new, compare_targets(before, after, names, GatePolicy(changes=())).summary))
         return steps
 
     @cached_property
@@ -133,90 +132,136 @@ class HistoryReport:
             word, sentence = "INCOMPLETE", f"{len(self.errors)} of {plural(len(self.releases), 'release')} skipped"
         if executed:
             defects, kinds = plural(len(executed[-1].defects), "known defect"), plural(len(executed[-1].kinds), "kind")
-            sentence += (
-                f", from {executed[0].version} to {executed[-1].version}: the newest shows {defects} and {kinds}"
-            )
-            sentence += " of divergence"
+            sentence += f", {executed[0].version} to {executed[-1].version}; the newest shows {defects}, {kinds}"
         return blocks.Verdict(word, sentence, "bad" if self.exit_code else "known" if self.causes else "good")
 
-    def documents(self, form: Form) -> Iterator[Document]:
-        """The report in this form, with fewer and fewer changes of each step, then fewer and fewer releases."""
-        every = len(self.executed)
-        sizes = [(1000, every), (30, every), (10, every), (3, every), (3, 24), (3, 8)]
-        head: list[Block] = [self.result, *(Paragraph(error, "problem") for error in self.errors)]
-        for most, newest in sizes:
-            shown = self.executed[-newest:] if newest else []
-            steps: list[Block] = []
-            for step in self.steps[-newest:]:
-                groups = step.changes.groups
-                steps.append(blocks.Folded(str(step), [table_of(groups, most)]) if groups else Paragraph(str(step)))
-            changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
-            parts: list[Block] = [*_numbers(self, shown, form), changes]
-            headers = [release.record.header for release in shown if release.record is not None]
-            if headers and form is not Form.TEXT:
-                facts = blocks.Facts(list(environment(headers[-1])))
-                again = [blocks.Command(shlex.join(headers[-1].command), "run the newest again")]
-                made_with: list[Block] = [facts, *(again if headers[-1].command else [])]
-                parts.append(Section("Environment of the newest", made_with, "environment", "Environment"))
-            left_out = f", the newest {len(shown)} of {every} releases" * (len(shown) < every)
-            yield Document("MaxPool history", shortened(f"{self.target}: a history{left_out}"), head, parts)
+
+def document(report: HistoryReport) -> Document:
+    """The known defects, kinds and verdicts by release, and what changed with each: where there is no room, with the newest."""
+    head: list[Block] = [report.result, *(Paragraph(error, "problem") for error in report.errors)]
+    steps: list[Block] = []
+    for age, step in zip(range(len(report.steps) - 1, -1, -1), report.steps, strict=True):
+        groups = step.changes.groups
+        table = [replace(table_of(groups), rank=blocks.REPORT + min(age, 99))] if groups else []
+        steps.append(Paragraph(str(step)) if not groups else blocks.Folded(str(step), table))
+    changes = Section("Changes", steps or [Paragraph("There are no two releases to compare.")], "changes")
+    parts: list[Block] = [*_numbers(report), changes]
+    headers = [release.record.header for release in report.executed if release.record is not None]
+    if headers:
+        facts = blocks.Facts(list(environment(headers[-1])))
+        again = [blocks.Command(shlex.join(headers[-1].command), "run the newest again")]
+        made_with: list[Block] = [facts, *(again if headers[-1].command else [])]
+        parts.append(Section("Environment of the newest", made_with, "environment", "Environment", rank=blocks.REPORT))
+    return Document("MaxPool history", shortened(f"{report.target}: a history"), head, parts)
 
 
-def _numbers(report: HistoryReport, releases: Sequence[Release], form: Form) -> Iterator[Section]:
-    """The known defects, the kinds and the verdicts, each with its numbers by release; a page says beside them what they are."""
-    kinds = sorted({kind for release in releases for kind in release.kinds})
+def _numbers(report: HistoryReport) -> Iterator[Section]:
+    """The known defects, the kinds and the verdicts, each with its numbers by release, and what they are."""
+    kinds = sorted({kind for release in report.executed for kind in release.kinds})
     parts: dict[str, tuple[str, dict[str, str]]] = {
         "defects": ("Known defects, in numbers of cases", {name: report.title(name) for name in report.defects}),
         "kinds": ("Kinds of divergence, in numbers of cases", {kind: sentence(kind) for kind in kinds}),
         "verdicts": ("Verdicts, in numbers of executions", dict.fromkeys(Verdict, "")),
     }
-    versions = [release.version for release in releases]
+    versions = [release.version for release in report.executed]
     for unit, (title, texts) in parts.items():
-        counters: list[Counter[Any]] = [getattr(release, unit) for release in releases]
+        counters: list[Counter[Any]] = [getattr(release, unit) for release in report.executed]
         rows = [(str(name), text, [counter[name] for counter in counters]) for name, text in texts.items()]
         rows = [row for row in rows if any(row[2])]
         matrix = blocks.Matrix(unit.removesuffix("s"), versions, rows, f"{unit.capitalize()} by release")
         about: list[Inline] = [[Span(name, code=True), f": {text}"] for name, text, _ in rows if text]
-        words = [blocks.Bullets(about)] if about and form is Form.MARKDOWN else []
+        words = [blocks.Bullets(about, rank=blocks.REPORT)] if about else []
         yield Section(title, [matrix, *words], unit, unit.capitalize())
+
+
+class ReleaseData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A release; one that was skipped has its reason alone."""
+
+    version: str
+    skipped: str = ""
+    """Why it was skipped."""
+    cases_sha256: str = ""
+    """The digest of the cases that ran."""
+    verdicts: dict[str, int] | None = None
+    """The number of executions by verdict."""
+    defects: dict[str, int] | None = None
+    """The number of cases by known defect."""
+    kinds: dict[str, int] | None = None
+    """The number of cases by kind of divergence."""
+
+
+class GroupData(msgspec.Struct, frozen=True, kw_only=True):
+    """Executions that changed from a fault to a fault in the same way."""
+
+    change: str
+    before: tuple[str, ...]
+    """The kinds before."""
+    after: tuple[str, ...]
+    """The kinds after."""
+    defects: tuple[str | None, ...]
+    """The ids of the known defects before and after."""
+    cases: list[str]
+
+
+class StepData(msgspec.Struct, frozen=True, kw_only=True, rename={"old": "from", "new": "to"}):
+    """What changed from a release to the next one that was executed."""
+
+    old: str
+    new: str
+    summary: dict[str, int]
+    """The number of executions of each change."""
+    groups: list[GroupData]
+
+
+class HistoryDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The document of a history."""
+
+    schema: str = "maxpool-check/history/1"
+    exit_code: int
+    target: str
+    distribution: str
+    releases: list[ReleaseData]
+    changes: list[StepData]
+    errors: list[ErrorData]
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:
     """Write one JSON document."""
-    releases: list[dict[str, Any]] = []
-    for release in report.releases:
-        if release.record is None:
-            releases.append({"version": release.version, "skipped": release.skipped})
-        else:
-            numbers = {"verdicts": release.verdicts, "defects": release.defects, "kinds": release.kinds}
-            digest = release.record.header.cases_sha256
-            releases.append({"version": release.version, "cases_sha256": digest, **numbers})
-    changes = [
-        {
-            "from": step.old,
-            "to": step.new,
-            "summary": step.changes.counts,
-            "groups": [
-                {
-                    "change": group.change,
-                    "before": group.kinds[0],
-                    "after": group.kinds[1],
-                    "defects": group.defects,
-                    "cases": group.cases,
-                }
-                for group in step.changes.groups
-            ],
-        }
-        for step in report.steps
+    headers = (release.record.header for release in report.executed if release.record is not None)
+    document = HistoryDocument(
+        exit_code=report.exit_code,
+        target=report.target,
+        distribution=next((header.targets[0].distribution for header in headers), ""),
+        releases=[_release(each) for each in report.releases],
+        changes=[_step(each) for each in report.steps],
+        errors=[ErrorData(message=error) for error in report.errors],
+    )
+    write_document(document, file)
+
+
+def schema() -> Any:
+    """The JSON Schema of the document of a history."""
+    return schema_of(HistoryDocument, "history")
+
+
+def _release(release: Release) -> ReleaseData:
+    if release.record is None:
+        return ReleaseData(version=release.version, skipped=release.skipped)
+    return ReleaseData(
+        version=release.version,
+        cases_sha256=release.record.header.cases_sha256,
+        verdicts={verdict.value: count for verdict, count in release.verdicts.items()},
+        defects=dict(release.defects),
+        kinds=dict(release.kinds),
+    )
+
+
+def _step(step: Step) -> StepData:
+    groups = [
+        GroupData(
+            change=each.change.value, before=each.kinds[0], after=each.kinds[1], defects=each.defects, cases=each.cases
+        )
+        for each in step.changes.groups
     ]
-    headers = (release.record.header for release in report.releases if release.record is not None)
-    document = {
-        "schema": "maxpool-check/history/1",
-        "exit_code": report.exit_code,
-        "target": report.target,
-        "distribution": next((header.targets[0].distribution for header in headers), ""),
-        "releases": releases,
-        "changes": changes,
-        "errors": [{"message": error} for error in report.errors],
-    }
-    file.write(inert.dumps(document, indent=1) + "\n")
+    summary = {change.value: count for change, count in step.changes.counts.items()}
+    return StepData(old=step.old, new=step.new, summary=summary, groups=groups)

@@ -3,6 +3,10 @@
 All executions are the record of the run, which ``-o`` writes. The schema of the document follows from the types.
 """
 
+import ast
+import inspect
+import itertools
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -10,23 +14,18 @@ import msgspec
 
 from maxpool_check import inert
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.faults import Fault, hypothesis
+from maxpool_check.judging.faults import Fault
+from maxpool_check.reporting.provenance import Interpretation, interpretations
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.details import Cell, Input, WrongShape
 from maxpool_check.results.outputs import StoredOutput
-from maxpool_check.results.record import Execution, KnownEntry, RunHeader, TargetDescription, Verdict
+from maxpool_check.results.record import Execution, KnownEntry, Record, TargetDescription, Verdict
 
 SCHEMA = "maxpool-check/run/2"
 
 MOST_VALUES = 1000
 """An output of more values is left out."""
-
-_FIELDS = (
-    "case", "target", "variant", "verdict", "kinds", "known", "unexpected", "status", "limit", "information", "counts",
-    "cells", "causes", "message", "spec", "opset", "translation", "layout", "interpretations", "title", "origin",
-)  # fmt: skip
-_CELL_FIELDS = ("at", "output", "expected", "got", "kind", "window")
 
 
 class OutputData(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,9 +91,9 @@ class FaultData(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases show it."""
     executions: int
     """How many executions show it."""
-    smallest: ExampleData
+    example: ExampleData
     command: str
-    """The command line that shows the smallest execution again."""
+    """The command line that shows the example again."""
 
 
 class ErrorData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,6 +114,12 @@ class RunDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     exit_code: int
+    result: str
+    """The word of the result, empty if nothing was executed."""
+    message: str
+    """The result in words, as in the last line of the text."""
+    seconds: float
+    """How long the run took, in whole seconds."""
     complete: bool
     """Whether the run ended, and nothing was left out."""
     summary: dict[str, int]
@@ -125,6 +130,8 @@ class RunDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The targets, as in the header of a record, each with its number of executions by verdict."""
     faults: list[FaultData]
     """The faults, by target, those that fail the run first."""
+    interpretations: list[Interpretation]
+    """How each target interprets what the documents leave open, on which a strict run fails where it differs from the profile."""
     known: tuple[KnownEntry, ...]
     """What became of the known defects."""
     errors: list[ErrorData]
@@ -135,6 +142,9 @@ def write(report: RunReport, file: TextIO) -> None:
     record = report.record
     document = RunDocument(
         exit_code=report.exit_code,
+        result=report.result[0],
+        message=report.result[1],
+        seconds=report.seconds,
         complete=record.footer is not None and not record.footer.errors,
         summary={
             "cases": record.header.cases,
@@ -143,7 +153,8 @@ def write(report: RunReport, file: TextIO) -> None:
         },
         profile=record.header.profile,
         targets=[{**target_data(each), "summary": report.counts[each.name]} for each in record.header.targets],
-        faults=[_fault(each, record.header, record.outputs) for each in report.faults],
+        faults=[fault_data(each, record) for each in report.faults],
+        interpretations=interpretations(record),
         known=tuple(report.known),
         errors=[*(ErrorData(message=each) for each in report.problems if record.footer), *_failures(record.executions)],
     )
@@ -157,21 +168,75 @@ def failure(exit_code: int, errors: Sequence[Mapping[str, Any]]) -> str:
     nothing = {"cases": 0, "executions": 0, **dict.fromkeys((verdict.value for verdict in Verdict), 0)}
     document = RunDocument(
         exit_code=exit_code,
+        result="",
+        message="",
+        seconds=0.0,
         complete=False,
         summary=nothing,
         profile={},
         targets=[],
         faults=[],
+        interpretations=[],
         known=(),
         errors=[ErrorData(**each) for each in errors],
     )
+    return text_of(document)
+
+
+def text_of(document: msgspec.Struct) -> str:
+    """A small document as text."""
     return inert.dumps(msgspec.to_builtins(document), indent=1)
 
 
 def schema() -> Mapping[str, Any]:
     """The JSON Schema of the document of a run."""
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "maxpool-check run --report json"}
-    return title | msgspec.json.schema(RunDocument)
+    return schema_of(RunDocument, "run")
+
+
+def schema_of(document: type, command: str) -> Mapping[str, Any]:
+    """The JSON Schema of the document that a command writes."""
+    title = f"maxpool-check {command} --report json"
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | msgspec.json.schema(document)
+    for each in _types(msgspec.inspect.type_info(document)):
+        properties = whole["$defs"][each.cls.__name__]["properties"]
+        described = _field_docstrings(each.cls)
+        for member in each.fields:
+            if member.name in described:
+                properties[member.encode_name]["description"] = described[member.name]
+    return whole
+
+
+def _types(info: Any) -> Iterator[msgspec.inspect.StructType | msgspec.inspect.DataclassType]:
+    """The types with fields of a document."""
+    seen, left = set[type](), [info]
+    while left:
+        each = left.pop()
+        if isinstance(each, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
+            if each.cls not in seen:
+                seen.add(each.cls)
+                left += [member.type for member in each.fields]
+                yield each
+        else:
+            inner = (getattr(each, name, None) for name in ("item_type", "key_type", "value_type"))
+            left += [*getattr(each, "types", ()), *getattr(each, "item_types", ()), *filter(None, inner)]
+
+
+def _field_docstrings(of: type) -> dict[str, str]:
+    """The docstrings below the fields of a class."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for field, below in itertools.pairwise(definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            text = ast.literal_eval(below.value)
+            found[field.target.id] = " ".join(text.split())
+    return found
+
+
+def write_document(document: msgspec.Struct, file: TextIO) -> None:
+    """Write a document, one member a line."""
+    write_object(file, msgspec.to_builtins(document))
+    file.write("\n")
 
 
 def _failures(executions: Iterable[Execution]) -> Iterator[ErrorData]:
@@ -184,7 +249,8 @@ def _failures(executions: Iterable[Execution]) -> Iterator[ErrorData]:
         yield ErrorData(message=message, target=target, case=cases[0], executions=len(cases))
 
 
-def _fault(fault: Fault, header: RunHeader, outputs: Mapping[str, StoredOutput]) -> FaultData:
+def fault_data(fault: Fault, record: Record) -> FaultData:
+    """A fault of a record."""
     return FaultData(
         target=fault.target,
         name=fault.name,
@@ -196,12 +262,13 @@ def _fault(fault: Fault, header: RunHeader, outputs: Mapping[str, StoredOutput])
         cause=fault.explanation,
         cases=len(fault.cases),
         executions=len(fault.executions),
-        smallest=_example(fault.smallest, outputs),
-        command=commands(fault.smallest, header)[0][1],
+        example=example_data(fault.example, record.outputs),
+        command=commands(fault.example, record.header)[0][1],
     )
 
 
-def _example(execution: Execution, outputs: Mapping[str, StoredOutput]) -> ExampleData:
+def example_data(execution: Execution, outputs: Mapping[str, StoredOutput]) -> ExampleData:
+    """An execution whole, with its wrong outputs where ``outputs``, by their digests, have them."""
     stored = {name: outputs[sha256] for name, sha256 in execution.digests.items() if sha256 in outputs}
     got = {name: (each, each.tensor().reshape(-1)) for name, each in stored.items()}
     same = {name: getattr(execution, name) for name in ExampleData.__struct_fields__ if name != "got"}
@@ -219,14 +286,6 @@ def target_data(target: TargetDescription) -> dict[str, Any]:
     """A target as a member of a JSON document. What it is made of is in the record."""
     members: dict[str, Any] = msgspec.to_builtins(target)
     return {name: value for name, value in members.items() if name not in ("environments", "program")}
-
-
-def result_data(execution: Execution) -> dict[str, Any]:
-    """An execution as a member of a JSON document."""
-    return {name: getattr(execution, name) for name in _FIELDS} | {
-        "cells": [{name: getattr(cell, name) for name in _CELL_FIELDS} for cell in execution.cells],
-        "causes": [{**msgspec.to_builtins(cause), "message": hypothesis(cause.kind)} for cause in execution.causes],
-    }
 
 
 def write_object(file: TextIO, members: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.reporting.items import Item, Report
+from maxpool_check.reporting.items import Checks, Item
 from maxpool_check.words import shortened
 
 _COUNTED = {"errors": "error", "failures": "failure", "skipped": "skipped"}
@@ -14,9 +14,9 @@ _LONGEST = 300
 """A longer message is cut; the text has all of it."""
 
 
-def write(report: Report, file: TextIO) -> None:
+def write(checks: Checks, file: TextIO) -> None:
     """Write suites test by test, and one more with an error for each problem of the command itself."""
-    checks, counts, seconds = report.checks(), [], []
+    counts, seconds = [], []
     for suite in checks.suites:
         numbers, time = Counter[str](), 0.0
         for item in suite.items():

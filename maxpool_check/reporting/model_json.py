@@ -1,175 +1,318 @@
-"""The tests of a user's models as one JSON document, and for CI systems: a test for each node, and perhaps an alert.
+"""The tests of a user's models as one JSON document: the nodes, and the faults, each with the execution that shows it.
 
-Of an upgrade, what counts for CI systems is the change of a node and not its state on either target.
+All executions are the record of the run, which ``-o`` writes. The schema of the document follows from the types.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from maxpool_check.comparing.gate import Decision
+import msgspec
+
+from maxpool_check.judging.defects import Severity
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
-from maxpool_check.reporting.items import Alert, Checks, Item, Log, Suite
-from maxpool_check.reporting.json import result_data, target_data, write_object
+from maxpool_check.models.ranges import Range
+from maxpool_check.models.repair import NodeRepair, Repair
+from maxpool_check.models.upgrade import OutputDifference, Upgrade
+from maxpool_check.reporting.json import (
+    ErrorData,
+    FaultData,
+    fault_data,
+    schema_of,
+    target_data,
+    text_of,
+    write_document,
+)
 from maxpool_check.reporting.model_report import ModelReport, NodeResult
-from maxpool_check.reporting.model_view import explained_result
 
-SCHEMA = "maxpool-check/model/1"
 
-_RIGHT = ("", "conforms", Decision.SAFE.value, Decision.REVIEW.value)
-"""What is no rule."""
+class TypeData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The type of a tensor."""
+
+    dtype: str
+    shape: list[int | str | None] | None
+    """The size of each axis, a name or None where the model leaves it open; None if the rank is open."""
+    assumed: bool | None = None
+    """Whether the tool chose the type, since the model has none; of a tested input alone."""
+
+
+class ProfileData(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition of SONNX that a node breaks."""
+
+    clause: str
+    message: str
+    fix: str
+
+
+class ReachData(msgspec.Struct, frozen=True, kw_only=True):
+    """A known defect that can reach a node."""
+
+    defect: str
+    severity: Severity
+    title: str
+    needs: str
+    """The values that it needs, empty if any do."""
+    seen: bool
+    """Whether an execution showed it."""
+
+
+class ResultData(msgspec.Struct, frozen=True, kw_only=True):
+    """The result on a node on a target."""
+
+    state: str
+    faults: list[str]
+    """The names of the faults that explain the state."""
+    wrong_on: list[str]
+    """The sorts of values on which alone it is wrong."""
+    arrivals: list[str]
+    """The inputs that make it wrong by such values, with what the model then returns."""
+    can_reach: list[ReachData]
+
+
+class RangeData(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that a tensor can have, by all that is known of the inputs; a bound is None if there is none."""
+
+    low: float | None
+    high: float | None
+    nan: bool
+
+
+class NodeData(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of a model."""
+
+    name: str
+    id: str
+    """The part of the ids of its cases that names it."""
+    op: str
+    domain: str
+    where: str
+    """The graph or function that it is in."""
+    opset: int | None
+    document: str | None
+    """The document that judges it, None if none does."""
+    attributes: dict[str, Any]
+    input: TypeData | None
+    """The type that the model declares."""
+    tested_input: TypeData | None
+    """The type that is tested."""
+    values: RangeData | None
+    """The values that can reach it, None if no document judges it."""
+    uses_indices: bool
+    before: list[str]
+    """The operators before it, the nearest last."""
+    after: list[str]
+    """The operators behind it, the nearest first."""
+    rewrites: list[str]
+    """The rewrites that can take its place."""
+    profile: list[ProfileData]
+    open_points: list[str]
+    untested: str
+    """Why it is not tested, empty if it is."""
+    targets: dict[str, ResultData]
+    decision: str | None
+    """Of an upgrade, SAFE, REVIEW or BLOCK."""
+    reason: str
+    """The reason of the decision."""
+
+
+class ModelData(msgspec.Struct, frozen=True, kw_only=True):
+    """A model."""
+
+    path: str
+    sha256: str
+    opset: int | None
+    notes: list[str]
+    not_run_as_a_model: dict[str, str]
+    """Why it could not be run as a whole, by target."""
+    nodes: list[NodeData]
+
+
+class UpgradeData(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision on a change of targets."""
+
+    base: str
+    head: str
+    decision: str
+    wrong_on_both: list[str]
+    """The ids of the nodes that fail on both."""
+    outputs: list[OutputDifference]
+    """How the models' own outputs differ, which is no verdict."""
+
+
+class RepairedOutputData(msgspec.Struct, frozen=True, kw_only=True):
+    """How an output of a repaired model differs from the output before, on a target."""
+
+    target: str
+    difference: OutputDifference
+
+
+class RepairData(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done about the nodes that fail."""
+
+    path: str | None
+    """The file that was written, None if none was."""
+    sha256: str
+    complete: bool
+    """Whether nothing wrong is left."""
+    nodes: list[NodeRepair]
+    disabled_optimizers: list[str]
+    """The optimizers that sessions of the unchanged model must disable."""
+    session: list[str]
+    """Lines that make such a session."""
+    executions_in_the_model: int
+    """How many executions of the nodes in the model conform."""
+    outputs: list[RepairedOutputData]
+    problems: list[str]
+    """What is still wrong."""
+
+
+class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The document of a test of models."""
+
+    schema: str = "maxpool-check/model/2"
+    exit_code: int
+    result: str
+    """The word of the result, empty if nothing was executed."""
+    message: str
+    targets: list[dict[str, Any]]
+    """The targets, as in the header of a record."""
+    models: list[ModelData]
+    upgrade: UpgradeData | None
+    """The decision between ``--base`` and ``--head``."""
+    repair: RepairData | None
+    """What ``--repair`` did."""
+    faults: list[FaultData]
+    """The faults, by target, those that fail the test first."""
+    errors: list[ErrorData]
 
 
 def write(report: ModelReport, file: TextIO) -> None:
-    """Write the document: the models with their nodes, and every execution."""
-    (label, text), upgrade = report.result, report.upgrade
-    document: dict[str, Any] = {"schema": SCHEMA, "exit_code": report.exit_code, "result": label, "message": text}
-    document["targets"] = [target_data(target) for target in report.record.header.targets]
-    document["models"] = [_model(report, model) for model in report.models]
-    if upgrade is not None:
-        sides = {"base": upgrade.base, "head": upgrade.head, "decision": upgrade.decision}
-        outputs = [vars(each) for each in upgrade.outputs]
-        document["upgrade"] = {**sides, "wrong_on_both": list(report.wrong_on_both), "outputs": outputs}
-    if (made := report.repair) is not None:
-        proved = [{"target": target, **vars(each)} for target, each in made.outputs]
-        nodes = [vars(each) for each in made.nodes]
-        about: dict[str, Any] = {
-            "path": None if made.path is None else str(made.path),
-            "sha256": made.sha256,
-            "complete": made.is_complete,
-            "nodes": nodes,
-        }
-        about |= {"disabled_optimizers": list(made.optimizers), "session": made.lines(report.models[0].model.path.name)}
-        about |= {"executions_in_the_model": made.in_place}
-        document["repair"] = {**about, "outputs": proved, "problems": list(made.problems)}
-    document["results"] = map(result_data, report.record.executions)
-    document["errors"] = [{"message": message} for message in report.run.problems]
-    write_object(file, document)
-    file.write("\n")
+    """Write the document of a test of models."""
+    (word, message), run = report.result, report.run
+    document = ModelDocument(
+        exit_code=report.exit_code,
+        result=word,
+        message=message,
+        targets=[target_data(target) for target in report.record.header.targets],
+        models=[_model(report, model) for model in report.models],
+        upgrade=None if report.upgrade is None else _upgrade(report.upgrade, list(report.wrong_on_both)),
+        repair=None if report.repair is None else _repair(report.repair, report.models[0].model.path.name),
+        faults=[fault_data(each, report.record) for each in run.faults],
+        errors=[ErrorData(message=each) for each in run.problems],
+    )
+    write_document(document, file)
 
 
-def _model(report: ModelReport, model: ModelAnalysis) -> dict[str, Any]:
+def failure(exit_code: int, errors: Sequence[Mapping[str, Any]]) -> str:
+    """The document of a test that executed nothing; ``errors`` have the members of :class:`ErrorData`."""
+    nothing = ModelDocument(
+        exit_code=exit_code,
+        result="",
+        message="",
+        targets=[],
+        models=[],
+        upgrade=None,
+        repair=None,
+        faults=[],
+        errors=[ErrorData(**each) for each in errors],
+    )
+    return text_of(nothing)
+
+
+def schema() -> Any:
+    """The JSON Schema of the document of a test of models."""
+    return schema_of(ModelDocument, "model")
+
+
+def _model(report: ModelReport, model: ModelAnalysis) -> ModelData:
     of, not_in_place = model.model, report.test.not_in_place
-    about = {"path": str(of.path), "sha256": of.sha256, "opset": of.opset, "notes": model.notes}
-    not_run = {target: why for (target, name), why in not_in_place.items() if name == of.name}
-    nodes = [_node(report, name, node) for name, node in model.by_id.items()]
-    return {**about, "not_run_as_a_model": not_run, "nodes": nodes}
+    return ModelData(
+        path=str(of.path),
+        sha256=of.sha256,
+        opset=of.opset,
+        notes=list(model.notes),
+        not_run_as_a_model={target: why for (target, name), why in not_in_place.items() if name == of.name},
+        nodes=[_node(report, name, node) for name, node in model.by_id.items()],
+    )
 
 
-def _node(report: ModelReport, name: str, node: NodeAnalysis) -> dict[str, Any]:
+def _node(report: ModelReport, name: str, node: NodeAnalysis) -> NodeData:
     of, around = node.node, node.around
     decision = report.upgrade.nodes.get(name) if report.upgrade is not None else None
-    members: dict[str, Any] = {
-        "name": of.name,
-        "id": name,
-        "op": of.op,
-        "domain": of.proto.domain,
-        "where": of.where,
-        "opset": of.opset,
-    }
-    members["document"] = node.maker.document.name if node.maker is not None else None
-    members |= {"attributes": dict(of.attributes), "input": _type(of.declared)}
-    members["tested_input"] = {**_type(of.tested), "assumed": of.is_assumed}
-    members |= {"uses_indices": of.indices is not None, "before": list(reversed(around.ahead))}
-    members |= {"after": list(around.behind), "rewrites": list(around.rewrites)}
-    members["profile"] = [{"clause": each.clause, "message": each.message, "fix": each.fix} for each in node.profile]
-    members |= {"open_points": list(node.open_points), "untested": node.untested}
-    members["targets"] = {target: _result(report.results[target, name]) for target in report.targets}
-    return members | ({} if decision is None else {"decision": decision.decision, "reason": report.reason(name)})
+    return NodeData(
+        name=of.name,
+        id=name,
+        op=of.op,
+        domain=of.proto.domain,
+        where=of.where,
+        opset=of.opset,
+        document=None if node.maker is None else node.maker.document.name,
+        attributes=dict(of.attributes),
+        input=_type(of.declared),
+        tested_input=_type(of.tested, assumed=of.is_assumed),
+        values=None if node.maker is None else _range(node.range),
+        uses_indices=of.indices is not None,
+        before=list(reversed(around.ahead)),
+        after=list(around.behind),
+        rewrites=list(around.rewrites),
+        profile=[ProfileData(clause=each.clause, message=each.message, fix=each.fix) for each in node.profile],
+        open_points=report.open_points(name, node),
+        untested=node.untested,
+        targets={
+            target: _result(report.results[target, name], report.test.special.get((target, name), ()))
+            for target in report.targets
+        },
+        decision=None if decision is None else decision.decision.value,
+        reason="" if decision is None else report.reason(name),
+    )
 
 
-def _type(of: Any) -> dict[str, Any]:
-    return {} if of is None else {"dtype": of.dtype, "shape": None if of.sizes is None else list(of.sizes)}
+def _type(of: Any, *, assumed: bool | None = None) -> TypeData | None:
+    return None if of is None else TypeData(dtype=of.dtype, shape=of.sizes and list(of.sizes), assumed=assumed)
 
 
-def _result(result: NodeResult) -> dict[str, Any]:
-    state, reaches = "untested" if result.node.untested else result.state.value, []
-    for each in result.reach:
-        if each in result.unseen or each.defect.id in result.seen:
-            about = {"defect": each.defect.id, "severity": each.defect.severity.value, "title": each.defect.title}
-            reaches.append({**about, "needs": each.needs, "seen": each not in result.unseen})
-    return {"state": state, "defects": result.names, "wrong_on": result.special, "can_reach": reaches}
+def _range(of: Range) -> RangeData:
+    low, high = (bound if math.isfinite(bound) else None for bound in (of.low, of.high))
+    return RangeData(low=low, high=high, nan=of.nan)
 
 
-def checks(report: ModelReport) -> Checks:
-    """A suite for each target, a test for each node; an alert for each that fails, or is wrong on special values alone."""
-    suites: dict[str, list[Item]] = {}
-    for suite, item in _items(report):
-        suites.setdefault(suite, []).append(item)
-    problems = [*report.run.problems]
-    untested = [f"{each.node.node.name} on {each.target}: {each.summary}" for each in report.untested]
-    every = [item for items in suites.values() for item in items]
-    log = Log("model", report.record.header.tool, lambda: iter(every), {}, [*problems, *untested])
-    return Checks([Suite(name, items.__iter__) for name, items in suites.items()], [log], problems)
+def _result(result: NodeResult, arrivals: Sequence[str]) -> ResultData:
+    reaches = [
+        ReachData(
+            defect=each.defect.id,
+            severity=each.defect.severity,
+            title=each.defect.title,
+            needs=each.needs or "",
+            seen=each not in result.unseen,
+        )
+        for each in result.reach
+        if each in result.unseen or each.defect.id in result.seen
+    ]
+    state = "untested" if result.node.untested else result.state.value
+    return ResultData(
+        state=state, faults=result.names, wrong_on=result.special, arrivals=list(arrivals), can_reach=reaches
+    )
 
 
-def _items(report: ModelReport) -> Iterator[tuple[str, Item]]:
-    """Each item with the name of its suite."""
-    for model in report.models:
-        for name, node in model.by_id.items():
-            if report.upgrade is not None:
-                yield _of_upgrade(report, model, name, node)
-            else:
-                for target in report.targets:
-                    yield _of_target(report, model, node, name, target)
-            if report.checks_profile and node.maker is not None:
-                broken = [f"{each.clause}: {each.message}; fix: {each.fix}" for each in node.profile]
-                message = f"outside SONNX's profile: {', '.join(each.short for each in node.profile)}"
-                state, rule = ("failure", "outside-profile") if broken else ("passed", "")
-                yield _item("SONNX profile", model, node, state, rule, message, "\n".join(broken))
+def _upgrade(upgrade: Upgrade, wrong_on_both: list[str]) -> UpgradeData:
+    return UpgradeData(
+        base=upgrade.base,
+        head=upgrade.head,
+        decision=upgrade.decision.value,
+        wrong_on_both=wrong_on_both,
+        outputs=list(upgrade.outputs),
+    )
 
 
-def _of_target(
-    report: ModelReport, model: ModelAnalysis, node: NodeAnalysis, name: str, target: str
-) -> tuple[str, Item]:
-    result = report.results[target, name]
-    state, value = "passed", result.state.value
-    if value == "error":
-        state = "error"
-    elif result.state.fails:
-        state = "failure"
-    elif node.untested or value in ("not tested", "accepted"):
-        state = "skipped"
-    rule = next(iter(result.names), value)
-    return _item(result.target, model, node, state, rule, node.untested or result.summary, result)
-
-
-def _of_upgrade(report: ModelReport, model: ModelAnalysis, name: str, node: NodeAnalysis) -> tuple[str, Item]:
-    assert report.upgrade is not None
-    suite = f"{report.upgrade.base} to {report.upgrade.head}"
-    gate = report.upgrade.nodes.get(name)
-    if gate is None:
-        return _item(suite, model, node, "skipped", "", node.untested or "nothing was compared")
-    result = report.results[report.upgrade.head, name]
-    # What is wrong on both changes nothing, and is to be seen all the same.
-    rule = next(iter(result.names), result.state.value) if name in report.wrong_on_both else gate.decision.value
-    state = "failure" if gate.decision is Decision.BLOCK else "passed"
-    return _item(suite, model, node, state, rule, f"{gate.decision.value} {report.reason(name)}", result)
-
-
-def _item(
-    suite: str, model: ModelAnalysis, node: NodeAnalysis, state: str, rule: str, message: str,
-    about: NodeResult | str = "",
-) -> tuple[str, Item]:  # fmt: skip
-    """An item with the name of its suite; ``about`` is the result on the node, or the text of the item."""
-    text = about if isinstance(about, str) else "\n".join(explained_result(about))
-    seconds = 0.0 if isinstance(about, str) else sum(execution.seconds for execution in about.executions)
-    path, name, is_special = str(model.model.path), node.node.name, state == "passed" and rule not in _RIGHT
-
-    def alert() -> Alert:
-        lines = filter(None, [f"{name} ({suite}): {message}", text])
-        names, properties = (name, f"{model.model.name}:{name}"), {"suite": suite, "where": node.node.where}
-        level = "note" if is_special else "error"
-        return Alert(rule, level, "\n".join(lines), (suite, model.model.name, name), properties, names)
-
-    return suite, Item(
-        path,
-        name,
-        f"{path}:0",
-        state,
-        rule,
-        message,
-        text=lambda: text,
-        output=lambda: f"{message}\n{text}" if state == "passed" and text else "",
-        seconds=seconds,
-        alert=alert if is_special or state in ("failure", "error") else None,
+def _repair(made: Repair, model: str) -> RepairData:
+    return RepairData(
+        path=None if made.path is None else str(made.path),
+        sha256=made.sha256,
+        complete=made.is_complete,
+        nodes=list(made.nodes),
+        disabled_optimizers=list(made.optimizers),
+        session=made.lines(model),
+        executions_in_the_model=made.in_place,
+        outputs=[RepairedOutputData(target=target, difference=each) for target, each in made.outputs],
+        problems=list(made.problems),
     )

@@ -25,10 +25,7 @@ def environment(header: RunHeader, targets: Sequence[TargetDescription] | None =
         opsets = [f"operator sets up to {target.newest_opset}"] if target.newest_opset is not None else []
         options = (f"{name}={value}" for name, value in target.session_options.items())
         yield target.name, "; ".join([target.software(numpy=True), *opsets, *options])
-    if (corpus := header.corpus) is not None:
-        yield "corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256}"
-    yield "cases", f"SHA-256 {header.cases_sha256}"
-    yield "known defects", f"SHA-256 {header.known_sha256}" if header.known_sha256 else "none used"
+    yield from _inputs(header)
     # Records of older versions have none of these.
     if (files := header.tool_files) is not None:
         revision = f"; git revision {files.revision}{', modified' if files.modified else ''}" if files.revision else ""
@@ -48,6 +45,16 @@ def environment(header: RunHeader, targets: Sequence[TargetDescription] | None =
         yield f"processor of {target.name}", str(target.processor or "unknown")
         if lines := [*_files(target)]:
             yield f"files of {target.name}", "; ".join(lines)
+
+
+def _inputs(header: RunHeader) -> Iterator[tuple[str, str]]:
+    """The digests of the files that a run has read."""
+    if (corpus := header.corpus) is not None:
+        yield "corpus", f"{corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256}"
+    yield "cases", f"SHA-256 {header.cases_sha256}"
+    yield "known defects", f"SHA-256 {header.known_sha256}" if header.known_sha256 else "none used"
+    if header.configuration_sha256:
+        yield "configuration file", f"SHA-256 {header.configuration_sha256}"
 
 
 def _variable(item: tuple[str, str]) -> str:

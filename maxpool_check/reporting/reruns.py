@@ -65,8 +65,8 @@ def next_step(report: RunReport) -> str:
     faults = report.unexpected or ([] if report.outdated or is_empty else report.accepted)
     if faults and report.exit_code in (ExitCode.UNEXPECTED, ExitCode.AS_EXPECTED, ExitCode.NOTHING_COMPARED):
         first = faults[0]
-        is_reviewed = first.is_expected and _is_shipped(first.smallest)
-        return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.smallest))
+        is_reviewed = first.is_expected and _is_shipped(first.example)
+        return shlex.join(["maxpool-check", "explain", first.name] if is_reviewed else explain_again(first.example))
     if report.exit_code == ExitCode.INCOMPLETE:
         targets = [target.name for target in report.record.header.targets]
         problem = next(iter(report.problems), "")

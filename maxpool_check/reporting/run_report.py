@@ -1,59 +1,27 @@
-"""A record and how every report shows it: its faults, its numbers by group and severity, its result in words."""
+"""What every report of a run has: its faults, its numbers by group and severity, its result in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from functools import cached_property
 
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.faults import Fault, faults
-from maxpool_check.reporting.blocks import Document
-from maxpool_check.reporting.items import Checks, of_run
-from maxpool_check.reporting.writers import Form
-from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Status, Verdict
+from maxpool_check.results.result import Result
 from maxpool_check.words import plural
 
 _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED)
 """The verdicts that compare nothing with a document."""
 
 
-class RunLabel(str, Enum):
-    """How the last line of a run begins."""
-
-    CONFORMS = "CONFORMS"
-    KNOWN_DEFECTS = "KNOWN DEFECTS"
-    SPECIAL_VALUES = "SPECIAL VALUES"
-    UNEXPECTED = "UNEXPECTED"
-    INCOMPLETE = "INCOMPLETE"
-    NOTHING_COMPARED = "NOTHING COMPARED"
-
-
 @dataclass(frozen=True)
 class RunReport:
-    """A record and how to show it: ``width`` is in columns, ``verbose`` shows known defects in full.
-
-    ``cases`` lists the cases of each defect, and leaves nothing out.
-    """
+    """A record, with the exit code of the run that wrote it."""
 
     record: Record
     exit_code: int
-    width: int = 100
-    color: bool = False
-    verbose: bool = False
-    cases: bool = False
-
-    def checks(self) -> Checks:
-        """The report for CI systems."""
-        return of_run(self)
-
-    def documents(self, form: Form) -> Iterator[Document]:
-        """The report in this form; for a terminal one screen, unless all is asked for."""
-        from maxpool_check.reporting.run_screen import screen
-        from maxpool_check.reporting.run_view import document
-
-        yield screen(self) if form is Form.TEXT and not self.verbose else document(self, form)
 
     @cached_property
     def faults(self) -> list[Fault]:
@@ -68,12 +36,12 @@ class RunReport:
     @property
     def special(self) -> list[Fault]:
         """What only special values show in a user's model, where nobody has said that they reach it."""
-        return [fault for fault in self.faults if fault.status == "special"]
+        return [fault for fault in self.faults if fault.status == Status.SPECIAL]
 
     @property
     def outside(self) -> list[Fault]:
         """What a node of a user's model shows outside of it, and not in it."""
-        return [fault for fault in self.faults if fault.status == "outside"]
+        return [fault for fault in self.faults if fault.status == Status.OUTSIDE]
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
@@ -135,6 +103,7 @@ class RunReport:
         inconsistent = sum(each.is_inconsistency for each in self.accepted if not each.is_expected)
         words = [f"{known} known" if known else "", self.repaired]
         words += [f"{len(self.special)} on special values alone" if self.special else ""]
+        words += [f"{len(self.outside)} outside the model alone" if self.outside else ""]
         words += [plural(inconsistent, "inconsistency", "inconsistencies") if inconsistent else ""]
         return list(filter(None, words))
 
@@ -175,21 +144,22 @@ class RunReport:
     def result(self) -> tuple[str, str]:
         """The result of the run: one or two words, and a sentence without its full stop."""
         if self.record.footer is None:
-            return RunLabel.INCOMPLETE.value, "the run did not end"
+            return Result.INCOMPLETE.value, "the run did not end"
         if conclusion := self.record.footer.conclusion:
             return conclusion.word, conclusion.reason
         if self.exit_code == ExitCode.NOTHING_COMPARED:
-            return RunLabel.NOTHING_COMPARED.value, self._nothing_compared
+            return Result.NOTHING_COMPARED.value, self._nothing_compared
         if self.exit_code == ExitCode.INCOMPLETE:
-            return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
+            return Result.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
-            return RunLabel.UNEXPECTED.value, self._unexpected
+            return Result.UNEXPECTED.value, self._unexpected
         if self.totals[Verdict.CONFORMS] + self.totals[Verdict.INCONSISTENT] == self.compared:
-            return RunLabel.CONFORMS.value, ", ".join(self.counted) or self.balance
+            return Result.CONFORMS.value, ", ".join(self.counted) or self.balance
         # Wrong values are never a success without a word.
-        expected = any(fault.is_expected for fault in self.faults)
-        label = RunLabel.KNOWN_DEFECTS if expected else RunLabel.SPECIAL_VALUES
-        return label.value, ", ".join(self.counted or self.apart[:1])
+        if any(fault.is_expected for fault in self.faults):
+            return Result.DEVIATES_AS_KNOWN.value, ", ".join(self.counted or self.apart[:1])
+        label = Result.CONFORMS_ON_FINITE_VALUES if self.special else Result.CONFORMS
+        return label.value, ", ".join(self.counted)
 
     @property
     def _nothing_compared(self) -> str:
@@ -215,4 +185,4 @@ class RunReport:
     @property
     def tone(self) -> str:
         """``good``, ``known`` or ``bad``, as the result is."""
-        return "good" if self.result[0] in (RunLabel.CONFORMS, Decision.SAFE) else "known" if self.passed else "bad"
+        return "good" if self.result[0] in (Result.CONFORMS, Decision.SAFE) else "known" if self.passed else "bad"

@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from maxpool_check.reporting.items import Alert, Log, Report
+from maxpool_check.reporting.items import Alert, Checks, Log
 from maxpool_check.reporting.json import write_object
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = ("error", "warning", "note")
 
 
-def write(report: Report, file: TextIO) -> None:
+def write(checks: Checks, file: TextIO) -> None:
     """Write the logs. What is worst comes first: GitHub shows the first 5000 results."""
     file.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [')
-    for number, log in enumerate(report.checks().logs):
+    for number, log in enumerate(checks.logs):
         file.write(",\n" if number else "\n")
         write_object(file, _run(log))
     file.write("]}\n")
 
 
 def _run(log: Log) -> dict[str, Any]:
-    alerts = [(item.alert(), item.origin) for item in log.items() if item.alert is not None]
+    alerts = [(alert, item.origin) for item in log.items() for alert in item.alerts()]
     alerts.sort(key=lambda each: _LEVELS.index(each[0].level))
     rules = dict.fromkeys(alert.rule for alert, _ in alerts)
     described = [{"id": rule, **log.rules.get(rule, {})} for rule in rules]

@@ -24,7 +24,6 @@ from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files, located
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.tensors import MOST_CELLS
-from maxpool_check.docs import topics
 from maxpool_check.evidence.bundling.archive import compressed, packed
 from maxpool_check.evidence.bundling.contents import (
     CASES,
@@ -47,11 +46,13 @@ from maxpool_check.evidence.bundling.contents import (
 from maxpool_check.evidence.bundling.statements import attestations, bills
 from maxpool_check.evidence.kills import to_json
 from maxpool_check.evidence.proof import shipped_proof, sources
-from maxpool_check.evidence.tracing import tools
+from maxpool_check.evidence.tracing import tools, view
 from maxpool_check.evidence.tracing.trace import TracedClause
-from maxpool_check.evidence.tracing.view import TraceReport, result
+from maxpool_check.evidence.tracing.view import result
+from maxpool_check.explaining import glossary
 from maxpool_check.files import open_regular
-from maxpool_check.reporting import markup, writers
+from maxpool_check.reporting import markup, run_view
+from maxpool_check.reporting.writers import html
 from maxpool_check.reporting.writers.html import asset, source_of
 from maxpool_check.results.record import COMPARED, Record, Verdict
 from maxpool_check.results.storage import decompressed
@@ -149,7 +150,7 @@ def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[
     stated = {case.id: (case.sha256, case.title, case.covers, str(case.origin.line)) for case in corpus.cases}
     for path, record in records:
         described = record.header.corpus
-        if described is None and record.header.command[1:2] == ("model",):
+        if described is None and "model" in record.header.command:
             text = "write them with 'maxpool-check model MODEL.onnx --cases FILE.yaml', and run that"
             raise BadBundle(f"{path} is of a model, whose cases are in no file; {text}")
         own = {
@@ -231,14 +232,15 @@ def derived_from(contents: Contents) -> dict[str, bytes]:
         **dict(attestations(contents)),
         **dict(bills(contents)),
     }
-    trace, text = TraceReport(contents.trace), io.StringIO()
-    reports: dict[str, writers.Report] = {"trace.html": trace}
-    reports |= {f"reports/{page_name(member)}.html": report_of(each) for member, each in contents.records.items()}
-    for name, report in reports.items():
+    pages = {"trace.html": view.document(contents.trace)}
+    for member, record in contents.records.items():
+        pages[f"reports/{page_name(member)}.html"] = run_view.document(report_of(record))
+    for name, page_of in pages.items():
         page = io.StringIO()
-        writers.write_html(report, page)
+        html.write(page_of, page)
         members[name] = page.getvalue().encode()
-    tools.write_json(trace, text)
+    text = io.StringIO()
+    tools.write_json(contents.trace, text)
     members["trace.json.gz"] = compressed(text.getvalue().encode())
     values = _values(contents)
     for name in _PAGES:
@@ -334,12 +336,6 @@ def _environment() -> "Environment":
         text = value if isinstance(value, Markup) else markup.escaped(" ".join(str(value).split()))
         return Markup(str(text).replace("\\|", "\\x7c").replace("|", "\\|"))
 
-    def passage(page: str, heading: str) -> Markup:
-        """The text below a heading of the second level of the documentation, without links; ``KeyError`` if there is none."""
-        _, *sections = re.split(r"^## ", topics()[page].text, flags=re.MULTILINE)
-        texts = dict(section.split("\n", 1) for section in sections)
-        return Markup(re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", texts[heading]).strip())
-
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(["html"]),
@@ -357,8 +353,8 @@ def _environment() -> "Environment":
     }
     environment.globals |= {
         "fenced": lambda lines, language: Markup(markup.fenced(lines, language)),
-        "passage": passage,
         "plural": plural,
         "shell": shlex.join,
+        "table": lambda name: Markup(glossary.tables()[name].markdown()),
     }
     return environment

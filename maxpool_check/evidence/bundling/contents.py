@@ -223,17 +223,9 @@ def opened(members: Mapping[str, bytes], most_cells: int = MOST_CELLS) -> Iterat
         raise BadBundle(f"{DESCRIPTION}: {why}") from error
     kept = primary(members)
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
-        folder, left = Path(temporary), MOST_UNPACKED
+        folder = Path(temporary)
         write_files(folder, kept)
-        records: dict[str, Record] = {}
-        for member in names_with(kept, RECORDS):
-            left -= len(decompressed(member, kept[member], left))
-            record = read(folder / member)
-            footer = record.footer and msgspec.structs.replace(record.footer, conclusion=msgspec.UNSET)
-            # They are read many times. What 'gate' concluded depends on what its user accepts, and nothing here follows from it.
-            records[member] = replace(record, executions=tuple(record.executions), footer=footer)
-        if not records:
-            raise BadBundle(f"{RECORDS} is missing: it has no records")
+        records = _records(kept, folder)
         if [*records] != record_members([*records.values()]):
             raise BadBundle(f"{RECORDS} has other files than those of its targets")
         recorded = {execution.case for record in records.values() for execution in record.executions}
@@ -255,6 +247,28 @@ def opened(members: Mapping[str, bytes], most_cells: int = MOST_CELLS) -> Iterat
             read_versions(folder / CASES),
             folder,
         )
+
+
+def records_in(members: Mapping[str, bytes]) -> dict[str, Record]:
+    """The records of a bundle by their members. Raises :class:`BadBundle`, ``BadArchive`` and ``BadRecord``."""
+    kept = {name: members[name] for name in names_with(members, RECORDS)}
+    with tempfile.TemporaryDirectory(prefix="maxpool-check-") as folder:
+        write_files(Path(folder), kept)
+        return _records(kept, Path(folder))
+
+
+def _records(members: Mapping[str, bytes], folder: Path) -> dict[str, Record]:
+    """The records among the members of a bundle, which are files in the folder, too."""
+    records, left = dict[str, Record](), MOST_UNPACKED
+    for member in names_with(members, RECORDS):
+        left -= len(decompressed(member, members[member], left))
+        record = read(folder / member)
+        footer = record.footer and msgspec.structs.replace(record.footer, conclusion=msgspec.UNSET)
+        # They are read many times. What 'gate' concluded depends on what its user accepts, and nothing here follows from it.
+        records[member] = replace(record, executions=tuple(record.executions), footer=footer)
+    if not records:
+        raise BadBundle(f"{RECORDS} is missing: it has no records")
+    return records
 
 
 def record_members(records: Sequence[Record]) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from maxpool_check import inert
 from maxpool_check.evidence.tracing.trace import Trace, TracedResult
-from maxpool_check.evidence.tracing.view import TraceReport, kernels, outcome, place, standing
+from maxpool_check.evidence.tracing.view import kernels, outcome, place, standing
 from maxpool_check.results.record import Verdict
 
 _FORMULA = tuple("=+-@\t\r")
@@ -68,15 +68,15 @@ def _status(results: Sequence[TracedResult]) -> str:
     return next((verdict.value for verdict in reversed(Verdict) if verdict.value in found), "not-executed")
 
 
-def write_json(report: TraceReport, file: TextIO) -> None:
+def write_json(trace: Trace, file: TextIO) -> None:
     """Write the document that :func:`~maxpool_check.evidence.tracing.trace.trace_schema` describes."""
-    encoded = msgspec.json.format(inert.ascii_json(msgspec.json.encode(report.trace)), indent=1)
+    encoded = msgspec.json.format(inert.ascii_json(msgspec.json.encode(trace)), indent=1)
     file.write(encoded.decode() + "\n")
 
 
-def write_csv(report: TraceReport, file: TextIO) -> None:
+def write_csv(trace: Trace, file: TextIO) -> None:
     """Write a row for each clause, case and target; what has no case or no result has empty cells."""
-    rows = list(_rows(report.trace))
+    rows = list(_rows(trace))
     children = defaultdict(list)
     for row in rows:
         for parent in row.parents if row.sort != "clause" else ():

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedClause, TracedDocuments, TracedRecord, TracedResult
 from maxpool_check.reporting import blocks
@@ -21,7 +20,6 @@ from maxpool_check.reporting.blocks import (
     Table,
     slug,
 )
-from maxpool_check.reporting.writers import Form
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural, some
 
@@ -40,22 +38,8 @@ _COVERAGES = (*(gap.value for gap in Gap), "unexpected", "not compared", "covere
 """What the cases of a clause leave to be done, the worst first."""
 
 
-@dataclass(frozen=True)
-class TraceReport:
-    """A trace and how to show it: ``width`` in columns; ``verbose`` with statements, cases and kernels."""
-
-    trace: Trace
-    width: int = 100
-    color: bool = False
-    verbose: bool = False
-
-    def documents(self, form: Form) -> Iterator[Document]:
-        """The report in a form."""
-        yield view(self.trace, in_full=self.verbose or form is not Form.TEXT)
-
-
-def view(trace: Trace, *, in_full: bool = True) -> Document:
-    """The clauses of each document, problems first, and the cases; ``in_full`` with statements, cases and kernels."""
+def document(trace: Trace) -> Document:
+    """The clauses of each document, problems first, and the cases: in tables, and in a report with statements, cases and kernels."""
     word, sentence = result(trace)
     numbers = Counter(clause.status.value for clause in trace.clauses)
     counted = ", ".join(f"{numbers[each.value]} {each.value}" for each in ClauseStatus if numbers[each.value])
@@ -65,38 +49,36 @@ def view(trace: Trace, *, in_full: bool = True) -> Document:
     title += f" on {', '.join(trace.targets)}" if trace.targets else ""
     head: list[Block] = [blocks.Verdict(word, f"{sentence} ({counted})", tone), Facts(facts)]
     legend: list[Block] = [Paragraph(_LEGEND)] if trace.targets else []
-    search: list[Block] = [blocks.Search("clauses")] if in_full and trace.clauses else []
-    content: list[Block] = [_documents(trace, documents, in_full) for documents in trace.documents]
-    cases = Section("Cases", list(_cases(trace, in_full)))
+    search: list[Block] = [blocks.Search("clauses", rank=blocks.PAGE)] if trace.clauses else []
+    content: list[Block] = [_documents(trace, documents) for documents in trace.documents]
+    cases = Section("Cases", list(_cases(trace)))
     return Document("MaxPool trace", title, head, [*search, *content, cases, *legend])
 
 
-def _cases(trace: Trace, in_full: bool) -> Iterator[Block]:
+def _cases(trace: Trace) -> Iterator[Block]:
     unnamed = [case.id for case in trace.cases if not case.clauses]
     about = f"{len(unnamed)} of them about no clause: {_listed(unnamed)}" if unnamed else "each about a clause"
     yield Paragraph(f"{plural(len(trace.cases), 'case')}, {about}")
-    if not in_full:
-        return
     rows: list[list[Inline]] = []
     for case in trace.cases:
         outcomes = [outcome(case.results[each]) if each in case.results else "" for each in trace.targets]
         name: Inline = [case.id, " ", Span(case.title, tone="dim")]
         rows.append([name, case.document, ", ".join(case.clauses) or "no clause", *outcomes])
     table = Table(["case", "document", "clauses", *trace.targets], rows, label="Cases with their clauses")
-    yield Folded(f"{plural(len(rows), 'case')} with their clauses", [table])
+    yield Folded(f"{plural(len(rows), 'case')} with their clauses", [table], rank=blocks.REPORT)
     if trace.defects:
-        yield from (blocks.Heading(3, "Known defects that they show"), Facts([*trace.defects.items()]))
+        yield blocks.Heading(3, "Known defects that they show", rank=blocks.REPORT)
+        yield Facts([*trace.defects.items()], rank=blocks.REPORT)
 
 
-def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Section:
+def _documents(trace: Trace, documents: TracedDocuments) -> Section:
     def rank(clause: TracedClause) -> tuple[int, bool, bool]:
         failed = any(result.failed for result in clause.results.values())
         return _COVERAGES.index(_coverage(clause)), not failed, not clause.not_compared
 
     title, clauses = ", ".join(documents.edition_names), sorted(documents.clauses, key=rank)
-    if not in_full:
-        rows = [row for clause in clauses for row in _rows(trace, clause)]
-        return Section(title, [Table(["", "", ""], rows, frozenset({1}))])
+    rows = [row for clause in clauses for row in _rows(trace, clause)]
+    table = Table(["clause", "cases", "results"], rows, frozenset({1}))
     facts: list[tuple[str, Inline]] = []
     for name, edition in documents.editions.items():
         digest = f"SHA-256 {edition.sha256}" if edition.sha256 else ""
@@ -106,7 +88,7 @@ def _documents(trace: Trace, documents: TracedDocuments, in_full: bool) -> Secti
         proposal = f" Proposed: {each.proposal}" if each.proposal else ""
         text = f"{each.where}. Printed: {each.printed} Correct: {each.correct}{proposal}{confirmed}"
         facts.append((f"erratum {each.number}", text))
-    inner: list[Block] = [Facts(facts), *(_card(trace, clause) for clause in clauses)]
+    inner: list[Block] = [table, Facts(facts, rank=blocks.REPORT), *(_card(trace, clause) for clause in clauses)]
     return Section(title, inner, f"documents-{slug(documents.name)}", documents.name)
 
 
@@ -136,12 +118,12 @@ def _card(trace: Trace, clause: TracedClause) -> Card:
         ]
         inner.append(Folded(kernels(clause), [Bullets(items)]))
     if clause.cases:
-        inner.append(Folded(plural(len(clause.cases), "case"), [Names(clause.cases)], "cases"))
+        inner.append(Folded(plural(len(clause.cases), "case"), [blocks.Cases(Names(clause.cases))], "cases"))
     # The reason stands below.
     badge = Span(standing(clause).partition(f": {clause.reason}")[0], tone=_tone(clause))
     data = {"status": clause.status.value, "coverage": _coverage(clause), "kinds": ""}
     about, anchor = f"{clause.kind.value} in {place(clause)}", slug(f"clause-{clause.id}")
-    return Card(anchor, Span(clause.id, code=True), [badge], about, inner, data)
+    return Card(anchor, Span(clause.id, code=True), [badge], about, inner, data, rank=blocks.REPORT)
 
 
 def _coverage(clause: TracedClause) -> str:

@@ -96,9 +96,9 @@ class Language:
             raise ValueError(f"no such attributes: {sorted(unknown)}")
         return {name: entry.read(attributes.get(name), X.ndim - 2) for name, entry in entries.items()}
 
-    def correct(self, X, attributes, spec):
-        """Reads what the document has, takes defaults for the rest, and refuses what is excluded."""
-        return self.pooled(X, self.values(X, attributes, spec), spec)
+    def correct(self, X, attributes, spec, **steps):
+        """Reads what the document has, takes defaults for the rest, and refuses what is excluded; maybe with other steps."""
+        return self.pooled(X, self.values(X, attributes, spec), spec, **steps)
 
 
 # ONNX, in the attributes of a graph

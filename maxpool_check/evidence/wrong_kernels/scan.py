@@ -5,7 +5,9 @@ Without a replacement it is right by SONNX and ONNX-22: NaN counts as -inf, the 
 It imports numpy alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from math import prod
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8")
 CHOICES = {"auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), "ceil_mode": (0, 1), "storage_order": (0, 1)}
 MOST_TAPS = 2 * 10**7
+REPLACEABLE = ("size", "same", "table", "inside", "pick", "number")
 
 
 @dataclass(frozen=True)
@@ -118,18 +121,23 @@ def keys(values, inside):
     return np.where(inside & ~np.isnan(numbers), numbers, -np.inf)
 
 
+def maxima(values, inside):
+    """Which taps inside X hold the maximum. A NaN counts as -inf, but where a cell is -inf, the NaN does not hold the maximum."""
+    comparable = keys(values, inside)
+    equal = inside & (comparable == comparable.max(-1, keepdims=True))
+    numbers = equal & (values == values)
+    return np.where(numbers.any(-1, keepdims=True), numbers, equal)
+
+
 def first_maximum(values, inside):
     """The first tap inside X with the maximum. ``values``: planes x windows x taps, ``inside``: windows x taps.
 
-    A NaN counts as -inf, but where a cell is -inf, the NaN is not the cell that equals the maximum. Integers compare exactly.
+    A NaN counts as :func:`maxima` says. Integers compare exactly.
     """
     if values.dtype.kind in "iu":
         seen = np.where(inside, values, np.iinfo(values.dtype).min)
         return (inside & (seen == seen.max(-1, keepdims=True))).argmax(-1)
-    comparable = keys(values, inside)
-    maxima = inside & (comparable == comparable.max(-1, keepdims=True))
-    numbers = maxima & (values == values)
-    return np.where(numbers.any(-1, keepdims=True), numbers, maxima).argmax(-1)
+    return maxima(values, inside).argmax(-1)
 
 
 def last_maximum(values, inside):
@@ -236,3 +244,10 @@ def lowest(dtype):
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return -3.3895313892515355e38 if dtype.name == "bfloat16" else np.finfo(dtype).min
+
+
+def step_of(function: Callable) -> str | None:
+    """The step of the scan that a function can replace: the one that has its parameters."""
+    steps = {name: signature(scan).parameters[name].default for name in REPLACEABLE}
+    parameters = [*signature(function).parameters]
+    return next((name for name, step in steps.items() if [*signature(step).parameters] == parameters), None)

@@ -20,7 +20,6 @@ from maxpool_check.reporting.executions import ExecutionView
 from maxpool_check.reporting.fault_view import FaultView
 from maxpool_check.reporting.matrix import cell, counts
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.writers import Form
 from maxpool_check.results.record import COMPARED, Execution, KnownEntry, Record, TargetDescription, Verdict
 from maxpool_check.words import plural, some
 
@@ -216,7 +215,7 @@ def _defect(collected: Collected, name: str, shown: Mapping[Run, Fault]) -> Page
         else:
             rows.append((run, "dim", "not run"))
     last, entry = list(shown)[-1], collected.entries[name]
-    fault = FaultView(shown[last], last.report.record.header, Form.HTML, pages=below).block()
+    fault = FaultView(shown[last], last.report.record.header, pages=below).block()
     values = {"entry": entry, "rows": rows, "last": last, "fault": fault, "cases": cases}
     return Page(address("defects", name), "defect", name, values, entry.title)
 

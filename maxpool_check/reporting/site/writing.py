@@ -11,7 +11,7 @@ from typing import TextIO
 from maxpool_check.reporting.matrix import cell, worst
 from maxpool_check.reporting.run_view import document
 from maxpool_check.reporting.site.pages import SCHEMA, Collected, History, Page, address, below, data, pages, part
-from maxpool_check.reporting.writers import Form, html
+from maxpool_check.reporting.writers import html
 from maxpool_check.results.record import Record
 
 _TONES = {"conform": "good", "wrong": "bad", "crashed": "bad", "refused": "known", "inconsistent": "known"}
@@ -85,7 +85,7 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
     badges = []
     for run in collected.runs:
         with _opened(folder / address("runs", run.name)) as file:
-            html.write(document(run.report, Form.HTML, below), file, site="../")
+            html.write(document(run.report, below), file, site="../")
         # In the form that shields.io reads from an endpoint.
         color = {"good": "brightgreen", "bad": "red", "known": "orange"}.get(_tone(run.total), "lightgrey")
         badge = {"schemaVersion": 1, "label": f"MaxPool on {run.title}", "message": cell(run.total), "color": color}

@@ -1,73 +1,31 @@
-"""Writers of blocks: a terminal, Markdown and HTML; and what writes any report that has a view."""
+"""Writers of blocks, and how they show a report: on one screen, in as many characters as a service takes, or as a whole."""
 
-from collections.abc import Iterable
-from enum import Enum
-from typing import Protocol, TextIO
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from maxpool_check.reporting.blocks import Document
-from maxpool_check.reporting.writers import html, markdown
-
-LARGEST = 40_000
-"""The characters of a report in Markdown, which shows less rather than become longer."""
+from maxpool_check.reporting.blocks import SCREEN, Document
 
 
-class Form(Enum):
-    """What a report is shown for."""
+@dataclass(frozen=True)
+class Display:
+    """How a writer shows a report.
 
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    GITHUB = "github"
-    HTML = "html"
+    ``width`` is the width of a terminal in columns, ``color`` says whether it has colours. With ``everything``, no block is left out and
+    nothing is folded.
+    """
 
-    @property
-    def is_page(self) -> bool:
-        """Whether it has room for everything."""
-        return self is Form.HTML
-
-
-class Report(Protocol):
-    """A report with a view of it."""
-
-    @property
-    def width(self) -> int:
-        """The columns of the terminal."""
-
-    @property
-    def color(self) -> bool:
-        """Whether the terminal has colours."""
-
-    @property
-    def verbose(self) -> bool:
-        """Whether nothing is left out."""
-
-    def documents(self, form: Form) -> Iterable[Document]:
-        """The report in this form; after the first, what may be shown instead if it is too long, the longer first."""
+    width: int = 100
+    color: bool = False
+    everything: bool = False
 
 
-def write_text(report: Report, file: TextIO) -> None:
-    """Write a report for a terminal."""
-    # It brings rich, which is slow to import.
-    from maxpool_check.reporting.writers import terminal
-
-    document = next(iter(report.documents(Form.TEXT)))
-    terminal.write(document, file, report.width, color=report.color, everything=report.verbose)
-
-
-def write_markdown(report: Report, file: TextIO, form: Form = Form.MARKDOWN) -> None:
-    """Write a report in Markdown, of at most :data:`LARGEST` characters if it can be as short."""
-    text = ""
-    for document in report.documents(form):
-        text = markdown.text(document)
-        if len(text) <= LARGEST:
-            break
-    file.write(text)
-
-
-def write_github(report: Report, file: TextIO) -> None:
-    """Write a report as a step summary of GitHub."""
-    write_markdown(report, file, Form.GITHUB)
-
-
-def write_html(report: Report, file: TextIO) -> None:
-    """Write a report as a page."""
-    html.write(next(iter(report.documents(Form.HTML))), file)
+def fitted(document: Document, below: int, write: Callable[[Document], str], fits: Callable[[str], bool]) -> str:
+    """The text of the blocks with ranks below ``below``, without the highest ranks where all of them do not fit."""
+    ranks = [SCREEN - 1, *(rank for rank in document.ranks if SCREEN <= rank < below)]
+    text = write(document.limited(ranks[-1]))
+    if fits(text):
+        return text
+    # Texts become longer with each rank.
+    longer = bisect_right(ranks, False, hi=len(ranks) - 1, key=lambda rank: not fits(write(document.limited(rank))))
+    return write(document.limited(ranks[max(longer - 1, 0)]))

@@ -22,7 +22,7 @@ _FOLDER = Path(__file__).parent / "templates"
 
 
 def write(document: Document, file: TextIO, *, site: str = "") -> None:
-    """Write a report as a page; ``site`` is the address of the site that it belongs to, relative to it."""
+    """Write a report as a page, with everything; ``site`` is the address of the site that it belongs to, relative to it."""
     style, script = asset("style.css"), asset("script.js")
     policy = (
         f"default-src 'none'; style-src '{source_of(style)}'; script-src '{source_of(script)}'; img-src data:; "
