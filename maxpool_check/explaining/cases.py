@@ -145,9 +145,12 @@ def results(executed: ExecutedCase) -> Iterator[Block]:
         if view.unlisted:
             yield Paragraph(view.unlisted)
         if "Y" in execution.shapes and isinstance(oracle, GraphOracle) and isinstance(outcome, Returned):
-            expected = {"X": oracle.X, "Y by the document": oracle.expected["Y"]}
-            both = {**expected, "Y from the target": outcome.outputs["Y"]}
-            yield Lines([line for name, each in both.items() for line in _tensor(name, each, oracle.pooling.layout)])
+            layout = oracle.pooling.layout
+            # Of the cells of another output of a graph, not all are windows.
+            missing = None if oracle.moves else oracle.pooled.arranged(layout).undefined
+            yield Lines(_tensor("X", oracle.X, layout))
+            yield Lines(_tensor("Y by the document", oracle.expected["Y"], layout, missing))
+            yield Lines(_tensor("Y from the target", outcome.outputs["Y"], layout))
 
 
 def _tensor(

@@ -13,6 +13,7 @@ from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Inlin
 from maxpool_check.results.details import ARCHITECTURES
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.targets.machines import HOST
+from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.words import plural
 
 
@@ -67,12 +68,17 @@ def explained(defect: Defect, versions: DefectVersions) -> Iterator[Block]:
     yield Paragraph(" ".join(defect.mechanism.split()))
     if defect.established:
         yield Paragraph(f"How this is known: {' '.join(defect.established.split())}")
+    if defect.fix:
+        yield Paragraph(f"Fix: {' '.join(defect.fix.split())}")
     kinds = ", ".join(sorted(kind.value for kind in defect.kinds))
     yield Paragraph(f"It shows as {kinds}; --json says in which cases, variants and versions.")
     if defect.example:
-        target = shlex.quote(_target(defect, versions))
+        target = shlex.quote(target_of(defect, versions))
         yield Command(f"maxpool-check explain {defect.example} -t {target}", "draw its example")
         yield Command(f"maxpool-check repro {defect.id} -t {target} -o DIR", "write a reproduction")
+    if build := build_of(target_of(defect, versions)):
+        yield Paragraph(f"Does a fix work? This tests a build; {VENV}:")
+        yield Command(fix_check(defect.id, build), "test a build")
 
 
 def repaired(defect: Defect, fixed: str) -> str:
@@ -93,7 +99,10 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
     if (known := defect.upstream) is not None:
         upstream = {"issue": known.issue, "state": known.state, "seen": str(known.seen), "note": known.note}
     return {
-        **{name: getattr(defect, name) for name in ("id", "runtime", "title", "mechanism", "established", "example")},
+        **{
+            name: getattr(defect, name)
+            for name in ("id", "runtime", "title", "mechanism", "established", "fix", "example")
+        },
         **{name: getattr(versions, name)(defect) for name in ("since", "until", "fixed_in", "tested")},
         "severity": defect.severity.value,
         "live": versions.is_live(defect),
@@ -131,7 +140,26 @@ def _conditions_data(of: Conditions) -> dict[str, Any]:
     return {name: plain(value) for name, value in of.said.items()}
 
 
-def _target(defect: Defect, versions: DefectVersions) -> str:
+VENV = "VENV is an environment with the wheel of a build"
+"""What a target is whose name has VENV."""
+
+
+def build_of(target: str) -> str:
+    """How ``-t`` names a build instead of a released target; empty if it cannot, as of a kernel that is not known."""
+    try:
+        name = parse(target)
+    except BadTarget:
+        return ""
+    return name.build
+
+
+def fix_check(defect: str, target: str, path: Sequence[str] = ()) -> str:
+    """The command that says whether a target still shows a defect, of the corpus at a path."""
+    corpus = [word for each in path for word in ("-p", each)]
+    return shlex.join(["maxpool-check", "defects", "check", defect, "-t", target, *corpus])
+
+
+def target_of(defect: Defect, versions: DefectVersions) -> str:
     """A target that shows a defect: its runtime in the last version that is known to, on the processor that it needs."""
     showing = versions.showing(defect)
     end = next((at for at, sign in enumerate(defect.runtime) if sign in "@?"), len(defect.runtime))

@@ -1,6 +1,5 @@
 """The words of reports, explained: kinds of divergence, clauses, and the documents, alone and side by side."""
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -11,7 +10,6 @@ import numpy as np
 import yaml
 
 from maxpool_check.corpus.case import Case, disagreements
-from maxpool_check.docs import topics
 from maxpool_check.judging.examples import Example, example_of
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
@@ -38,11 +36,11 @@ _COMPARED = (
 
 
 @cache
-def _points() -> Mapping[str, Mapping[str, str]]:
+def points() -> Mapping[str, Mapping[str, Any]]:
     """The points in which documents differ, in order, by the ids of their cases."""
     text = resources.files("maxpool_check.explaining").joinpath("points.yaml").read_text(encoding="utf-8")
-    points: Mapping[str, Mapping[str, str]] = yaml.safe_load(text)
-    return points
+    found: Mapping[str, Mapping[str, Any]] = yaml.safe_load(text)
+    return found
 
 
 def kinds_listed(*, examples: bool) -> Iterator[Block]:
@@ -55,26 +53,8 @@ def kinds_listed(*, examples: bool) -> Iterator[Block]:
     yield Paragraph("maxpool-check explain KIND shows an example; -v all of them.")
 
 
-def in_pages(word: str) -> list[tuple[str, str]]:
-    """What tables of the documentation say of a word, such as a verdict, a severity or an interpretation: page and text."""
-    rows = []
-    for name in ("verdicts", "gate", "model"):
-        tables = re.findall(r"^\|.*\n\|[-:| ]+\n(?:\|.*\n)+", topics()[name].text, re.MULTILINE)
-        for head, _, *lines in (table.splitlines() for table in tables):
-            headings = [cell.strip() for cell in head.strip("|").split("|")]
-            point = ""
-            for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines):
-                if headings[0] == "point":
-                    # The interpretations of a point follow each other.
-                    cells[0] = point = cells[0] or point
-                if any(f"`{word}`" in cell.partition(":")[0] for cell in cells[:2]):
-                    pairs = (f"{heading}: {cell}" for heading, cell in zip(headings, cells, strict=True) if cell)
-                    rows.append((name, "; ".join(pairs).replace("`", "")))
-    return rows
-
-
 def word_explained(word: str, rows: Sequence[tuple[str, str]]) -> Iterator[Block]:
-    """A word of reports, by what the pages of the documentation say of it, as of :func:`in_pages`."""
+    """A word of reports, by what the tables of words say of it, as of :func:`glossary.meanings`."""
     yield Heading(3, code(word))
     yield from (Paragraph(text) for _, text in rows)
     yield Paragraph(f"maxpool-check docs {rows[0][0]} has more.")
@@ -114,7 +94,7 @@ def _example(example: Example) -> list[str]:
 
 
 def clause_explained(clause: Clause, cases: Iterable[Case]) -> Iterator[Block]:
-    """A clause: what it states and where, what it asks of a test, and those of the ``cases`` that are about it."""
+    """A clause: its statement and place, whether a test can violate it, and the ``cases`` that are about it."""
     yield Heading(2, code(clause.id))
     yield Paragraph(clause.states)
     policy = f", by the policy {clause.policy}" if clause.policy else ""
@@ -130,7 +110,7 @@ def clause_explained(clause: Clause, cases: Iterable[Case]) -> Iterator[Block]:
     yield Facts([(name, text) for name, text in facts.items() if text])
     about = [case.id for case in cases if clause.id in case.covers]
     yield Paragraph(f"Cases about it: {len(about) or 'none'}")
-    yield blocks.Names(about)
+    yield blocks.Cases(blocks.Names(about))
 
 
 def document_explained(document: Specification, cases: Collection[Case]) -> Iterator[Block]:
@@ -141,8 +121,8 @@ def document_explained(document: Specification, cases: Collection[Case]) -> Iter
         yield _changed(SPECIFICATIONS[follows], document, cases)
     rows: list[list[Inline]] = [
         [case.title, *row[1:]]
-        for case in _in_order(case for case in cases if case.spec == document.name)
-        for row in _rows(case)
+        for case in in_order(case for case in cases if case.spec == document.name)
+        for row in result_rows(case)
     ]
     if rows:
         yield Section("Points in which documents differ", [Paragraph(_COMPARED), Table(["point", *_COLUMNS[1:]], rows)])
@@ -183,10 +163,10 @@ def _facts(document: Specification) -> dict[str, str]:
 def _changed(before: Specification, document: Specification, cases: Iterable[Case]) -> Block:
     """What an edition changes: what it takes and excludes, and its results on the points in which documents differ."""
     earlier, later = map(_facts, (before, document))
-    for case in _in_order(case for case in cases if case.spec in (before.name, document.name)):
+    for case in in_order(case for case in cases if case.spec in (before.name, document.name)):
         # Shape and Y; a refusal by whichever clause.
-        rows = [["refused"] if row[2] == "refused" else row[2:4] for row in _rows(case)]
-        heading = _points().get(case.name, {}).get("heading", case.name)
+        rows = [["refused"] if row[2] == "refused" else row[2:4] for row in result_rows(case)]
+        heading = points().get(case.name, {}).get("heading", case.name)
         (later if case.spec == document.name else earlier)[heading] = "; ".join(" ".join(map(str, row)) for row in rows)
     names = [name for name in list(later)[1:] if earlier.get(name, later[name]) != later[name]]
     changes = [f"{name}: {earlier[name]} -> {later[name]}" for name in names]
@@ -215,8 +195,8 @@ def _claims(document: Specification, cases: Iterable[Case]) -> dict[str, list[st
 
 
 def _erratum(document: Specification, erratum: Erratum) -> str:
-    said = file_of(document.name).claims
-    claimed = {name for each in said if each.erratum == erratum.number for name in each.clauses}
+    claims_made = file_of(document.name).claims
+    claimed = {name for each in claims_made if each.erratum == erratum.number for name in each.clauses}
     names = [each.id for each in clauses_of(document.name) if each.erratum == erratum.number or each.id in claimed]
     where = f"{erratum.where} ({', '.join(names)})" if names else erratum.where
     proposal = f" Proposed: {erratum.proposal}" if erratum.proposal else ""
@@ -228,16 +208,16 @@ def side_by_side(cases: Collection[Case]) -> Iterator[Block]:
     cases = sorted(cases, key=lambda case: list(SPECIFICATIONS).index(case.spec))
     yield Paragraph(_COMPARED)
     by_point: dict[str, list[Case]] = defaultdict(list)
-    for case in _in_order(cases):
+    for case in in_order(cases):
         by_point[case.name].append(case)
     for name, of_point in by_point.items():
-        table = Table(_COLUMNS, [row for case in of_point for row in _rows(case)])
-        yield Section(_points().get(name, {}).get("heading", name), [table])
+        table = Table(_COLUMNS, [row for case in of_point for row in result_rows(case)])
+        yield Section(points().get(name, {}).get("heading", name), [table])
 
 
-def _in_order(cases: Iterable[Case]) -> list[Case]:
+def in_order(cases: Iterable[Case]) -> list[Case]:
     """The cases in which documents are compared, by point."""
-    order = list(_points())
+    order = list(points())
     tagged = [case for case in cases if TAG in case.tags]
     return sorted(tagged, key=lambda case: order.index(case.name) if case.name in order else len(order))
 
@@ -249,7 +229,7 @@ def policies_in_which_differ(oracle: Oracle, oracles: Sequence[Oracle]) -> str:
     return ", ".join(f"{point}: {names[point]}" for point in names if len({other[point] for other in every}) > 1)
 
 
-def _rows(case: Case) -> Iterator[list[Inline]]:
+def result_rows(case: Case) -> Iterator[list[Inline]]:
     """Document, interpretation, shape, Y, Indices and case; interpretations with the same result share a row."""
     title, policies, pooling = case.specification.title, case.policies.names(), case.resolved
     name = code(case.id)
@@ -267,7 +247,7 @@ def _rows(case: Case) -> Iterator[list[Inline]]:
             outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.undefined), _text(indices, arranged.empty))
             label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
             results[outputs].append(label)
-    point = _points().get(case.name, {}).get("policy", "")
+    point = points().get(case.name, {}).get("policy", "")
     fixed = f"{point}: {policies[point]}" if point in policies else ""
     for outputs, labels in results.items():
         yield [title, "; ".join(labels) if len(results) > 1 else fixed, *outputs, name]

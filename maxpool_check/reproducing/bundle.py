@@ -13,13 +13,14 @@ from maxpool_check.corpus.writing import case_file
 from maxpool_check.exporting.onnx_testdata import arranged, files_of_test, jobs_of_models
 from maxpool_check.files import move_files, write_files
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.reproducing.issue import issue
+from maxpool_check.reproducing.issue import heading, issue
 from maxpool_check.reproducing.others import DefectNote, OtherAnswer
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.script import MARK, Script, write_script
 from maxpool_check.reproducing.wording import title_of
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets import environments, machines, npm_environments
+from maxpool_check.targets.cache import CannotMake
 from maxpool_check.targets.launching import without_stack_frames
 from maxpool_check.targets.session import TargetSession
 
@@ -73,13 +74,21 @@ def write(
     folder.parent.mkdir(parents=True, exist_ok=True)
     profile, seconds = session.profile, session.target.seconds
     title = defect.title if defect is not None and defect.title else title_of(reproduced, profile.name.tool)
-    script = write_script(reproduced, profile, title, seconds)
-    files = {"repro.py": script.text.encode(), **script.files, **_test_data(reproduced, script)}
-    files["case.yaml"] = case_file(reproduced.case_run.case, about).encode()
     with tempfile.TemporaryDirectory(None, ".repro-", folder.parent, ignore_cleanup_errors=True) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
-        write_files(tried, files)
-        trial = try_script(tried, script, seconds if reproduced.ends else 0)
+        script = write_script(reproduced, profile, title, seconds)
+        try:
+            trial = try_script(tried, script, seconds if reproduced.ends else 0)
+        except (NotReproduced, CannotMake):
+            if not script.has_text:
+                raise
+            # Its release, or a Python with it, may have no onnx that reads the text.
+            tried = Path(partial) / "with-files"
+            script = write_script(reproduced, profile, title, seconds, with_text=False)
+            trial = try_script(tried, script, seconds if reproduced.ends else 0)
+        files = {"repro.py": script.text.encode(), **script.files, **_test_data(reproduced, script)}
+        files["case.yaml"] = case_file(reproduced.case_run.case, about).encode()
+        title = heading(profile, defect.short if defect is not None and defect.short else title)
         # With what the runtime warns of, but without colors and the folders of this machine.
         printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
         output = re.sub("\x1b\\[[0-9;]*m", "", printed).replace(f"{tried}{os.sep}", "")
@@ -108,11 +117,12 @@ def _test_data(reproduced: Reproduced, script: Script) -> dict[str, bytes]:
 
 
 def try_script(folder: Path, script: Script, seconds: float) -> Trial:
-    """Run ``repro.py`` of a folder with its requirements and nothing else, before anybody else does.
+    """Run ``repro.py`` in a new folder with its files and requirements and nothing else, before anybody else does.
 
     Raises :class:`NotReproduced`, and ``CannotMake``.
     """
     runtime, seconds = script.runtime, 300.0 + seconds
+    write_files(folder, {"repro.py": script.text.encode(), **script.files})
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
     python, place = sys.executable, "the environment of maxpool-check"

@@ -23,8 +23,9 @@ from maxpool_check.words import shortened
 class DefectNote(NamedTuple):
     """What is known of a defect.
 
-    ``title`` is one sentence: operator, condition, effect. ``mechanism`` says what happens and why, ``established`` how that
-    was found out. ``versions`` are those that have it, in words. ``upstream_issue`` is the address of an issue about it, and
+    ``title`` is one sentence: operator, condition, effect; ``short`` a title for an issue, if there is another. ``mechanism``
+    says what happens and why, ``established`` how that was found out, ``fix`` what repairs it. ``id`` is its id, if it comes
+    with the tool. ``versions`` are those that have it, in words. ``upstream_issue`` is the address of an issue about it, and
     ``upstream_state`` its state. ``fixed`` is a newer release without it, so that nobody need be told.
     """
 
@@ -35,6 +36,14 @@ class DefectNote(NamedTuple):
     upstream_issue: str | None = None
     upstream_state: str | None = None
     fixed: str | None = None
+    short: str = ""
+    fix: str = ""
+    id: str = ""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the mechanism was read in the source."""
+        return self.established.startswith(("Source:", "Read in "))
 
 
 class OtherAnswer(NamedTuple):

@@ -16,7 +16,7 @@ import onnx
 from maxpool_check import inert
 from maxpool_check.graphs.model import maxpool_model
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.reproducing import expectation, runtimes
+from maxpool_check.reproducing import expectation, inline, runtimes
 from maxpool_check.reproducing.expectation import Expected
 from maxpool_check.reproducing.reproduced import CannotWrite, FaultForm, Reproduced
 from maxpool_check.reproducing.runtimes import ScriptRuntime
@@ -29,20 +29,29 @@ MARK = "Written by maxpool-check repro."
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """A script, and what it runs. ``files`` lie beside it, by name; ``requirements`` are all that it needs."""
+    """A script, and what it runs. ``files`` lie beside it, by name; ``requirements`` are all that it needs.
+
+    ``has_text``: some of its models are text in it; ``has_model``, ``has_inputs``: it shows the model, and X.
+    """
 
     text: str
     files: Mapping[str, bytes]
+    has_text: bool
+    has_model: bool
+    has_inputs: bool
     runtime: ScriptRuntime
     tool: ScriptRuntime | None
     requirements: tuple[str, ...]
     expected: list[Expected]
 
 
-def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, seconds: float) -> Script:
-    """The script of a reproduction; ``title`` is that of the defect, ``seconds`` the target's time limit.
+def write_script(
+    reproduced: Reproduced, profile: TargetProfile, title: str, seconds: float, *, with_text: bool = True
+) -> Script:
+    """The script of a reproduction; ``title`` is the title of the defect, ``seconds`` the target's time limit.
 
-    Raises :class:`CannotWrite`.
+    Short models are text in it, unless ``with_text`` is false, and small arrays always; the others are files. Raises
+    :class:`CannotWrite`.
     """
     fault, variation, request = reproduced.fault, reproduced.variant.variation, reproduced.request
     name, is_varied, python = reproduced.differing, fault is FaultForm.INCONSISTENT, profile.description.python
@@ -64,7 +73,15 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     other = runtimes.runtime_of(reproduced, profile, alone, parameter, seconds) if variation is None else runtime
     is_at_every_level = not is_varied and runtime.parameters.endswith(", level")
     files, pair = _models(reproduced, runtime, has_control=tool is None and not is_at_every_level)
-    requirements = _requirements(runtime, tool)
+    has_control = "smallest.onnx" in files
+    texts = {name: text for name, each in files.items() if each and with_text and (text := inline.model_text(each))}
+    files = {name: content for name, content in files.items() if content and name not in texts}
+    requirements = _requirements(runtime, tool, needs_onnx=bool(texts))
+    arrays: dict[str, Any] = dict(expectation.data_of(reproduced, expected))
+    if (data := inline.arrays_text(arrays)) is None:
+        stored = io.BytesIO()
+        np.savez_compressed(stored, **arrays)
+        files["expected.npz"] = stored.getvalue()
     known = {
         "reproduced": reproduced, "fault": fault.name, "runtime": runtime, "tool": tool, "expected": expected,
         "mark": MARK, "title": textwrap.fill(inert.line(title).replace("\\", "/").replace('"', "'"), 110),
@@ -72,7 +89,8 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         "python": ".".join((platform.python_version() if python == "-" else python).split(".")[:2]),
         "attributes": pprint.pformat(dict(request.attributes), width=104, sort_dicts=False),
         "other": other if other.run != runtime.run else None, "ends": reproduced.ends,
-        "models": [name.removesuffix(".onnx") for name in files if runtime.takes_models], "has_control": "smallest.onnx" in files,
+        "models": [name.removesuffix(".onnx") for name in files if name.endswith(".onnx")], "has_control": has_control,
+        "texts": {name.removesuffix(".onnx"): text for name, text in texts.items()}, "data": data,
         "levels": runtimes.table("runtimes")["levels"] if is_at_every_level else (),
         "compares_dtypes": DivergenceKind.DTYPE in reproduced.kinds,
         "is_listed": expectation.needs_list(reproduced, expected), "is_signed": DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds,
@@ -83,11 +101,8 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     text = inert.block(runtimes.TEMPLATES.get_template("repro.py.j2").render(known)).rstrip() + "\n"
     text = re.sub("\n{4,}", "\n\n\n", text)
     compile(text, "repro.py", "exec")
-    data = io.BytesIO()
-    arrays: dict[str, Any] = dict(expectation.data_of(reproduced, expected))
-    np.savez_compressed(data, **arrays)
-    files = {name: content for name, content in files.items() if content} | {"expected.npz": data.getvalue()}
-    return Script(text, {**files, **runtime.files}, runtime, tool, requirements, expected)
+    shown = bool(texts), "model.onnx" in texts, data is not None
+    return Script(text, {**files, **runtime.files}, *shown, runtime, tool, requirements, expected)
 
 
 def _models(reproduced: Reproduced, runtime: ScriptRuntime, *, has_control: bool) -> tuple[dict[str, bytes], list[str]]:
@@ -112,10 +127,16 @@ def _models(reproduced: Reproduced, runtime: ScriptRuntime, *, has_control: bool
     return files, []
 
 
-def _requirements(runtime: ScriptRuntime, tool: ScriptRuntime | None) -> tuple[str, ...]:
-    """What a script requires, sorted: the ONNX Runtime that executes models is that of the target, all else the tool's."""
+def _requirements(runtime: ScriptRuntime, tool: ScriptRuntime | None, *, needs_onnx: bool) -> tuple[str, ...]:
+    """What a script requires, sorted: the ONNX Runtime that executes models is that of the target, all else the tool's.
+
+    Where the script reads a model from text, and nothing else imports onnx, it ``needs_onnx``.
+    """
     needed = {each.partition("==")[0]: each for each in runtime.requires or (f"numpy=={np.__version__}",)}
     for each in tool.requires if tool is not None else ():
         name = each.partition("==")[0]
         needed[name] = needed.get(name, each) if name == "onnxruntime" else each
+    imports = (*runtime.imports, *(tool.imports if tool is not None else ()))
+    if needs_onnx and runtime.requires and not any(re.match("(import|from) onnx\\b", line) for line in imports):
+        needed.setdefault("onnx", f"onnx=={onnx.__version__}")
     return tuple(sorted(needed.values()))
