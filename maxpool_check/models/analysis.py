@@ -3,8 +3,10 @@
 That is its MaxPool nodes, what is around them, the cases that test them, and the known defects that can reach them.
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +16,15 @@ from maxpool_check.corpus.features import VALUE_WORDS
 from maxpool_check.judging.defects import Conditions, Defect, Effect, Severity, Stated
 from maxpool_check.judging.explaining import is_of_variant
 from maxpool_check.models.cases import ALONE, CHAIN, GRAPH, CaseMaker, ModelCase, identifier
-from maxpool_check.models.model_file import BadModel, UserModel
+from maxpool_check.models.excluded import fix_of
+from maxpool_check.models.model_file import BadModel, UserModel, label
 from maxpool_check.models.nodes import PoolNode, Surroundings, pool_nodes, surroundings
-from maxpool_check.models.profile import ProfileFinding, open_points, profile
-from maxpool_check.models.shapes import InferredTypes, at_sizes, inferred, types_by_graph
+from maxpool_check.models.profile import SEVERAL_SIZES, ProfileFinding, open_points, output_sizes, profile
+from maxpool_check.models.ranges import Range, range_of_type, ranges
+from maxpool_check.models.shapes import InferredTypes, TensorType, at_sizes, inferred, type_of, types_by_graph
+from maxpool_check.reference.dtypes import lowest
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.record import Execution, TargetDescription
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications import specification
 from maxpool_check.words import plural
@@ -29,15 +34,13 @@ REACHING = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH,
 
 _REFUSING = (Severity.REFUSES_VALID, Severity.LIMIT)
 
-_NEGATIVE = {"neg-inf", "lowest", "negative"}
-
 
 @dataclass(frozen=True, eq=False)
 class NodeAnalysis:
     """A MaxPool of a model, and what can be said of it without a runtime.
 
     ``profile`` is what it breaks of SONNX, ``open_points`` what its document leaves open there. ``maker`` makes its cases;
-    None if no document judges it. ``cases`` are those that need no run of the model.
+    None if no document judges it. ``cases`` are those that need no run of the model. ``stored`` is the type of Y in the file.
     """
 
     node: PoolNode
@@ -46,6 +49,36 @@ class NodeAnalysis:
     open_points: tuple[str, ...]
     maker: CaseMaker | None
     cases: tuple[ModelCase, ...]
+    stored: TensorType | None = None
+
+    def points_with_results(self, executions: Iterable[Execution]) -> list[str]:
+        """``open_points``; where outputs of several sizes are right, with the targets that have each size, and the file."""
+        if self.maker is None or not any(each.startswith(SEVERAL_SIZES) for each in self.open_points):
+            return [*self.open_points]
+        owners, document = defaultdict[str, list[str]](list), self.maker.document
+        for each in executions:
+            sizes = output_sizes(self.node, document, each.interpretations)
+            if len(sizes) == 1:
+                owners[sizes[0]].append(each.target)
+        if self.stored is not None and self.stored.shape is not None:
+            stored = document.layout.sizes(self.stored.shape)[2:]
+            owners["x".join(map(str, stored))].append("the shapes stored in the file")
+        who = "; ".join(f"{size}: {', '.join(dict.fromkeys(of))}" for size, of in sorted(owners.items()))
+        return [f"{each}; {who}" if who and each.startswith(SEVERAL_SIZES) else each for each in self.open_points]
+
+    @property
+    def contradicting_output(self) -> str:
+        """That the file declares another shape of Y than follows; empty if it does not."""
+        resolved, X = self.node.resolved(self.node.document, self.node.tested), self.node.tested.shape
+        if not isinstance(resolved, Pooling) or X is None or self.stored is None or self.node.is_assumed:
+            return ""
+        Y = resolved.layout.arranged((*resolved.layout.sizes(X)[:2], *resolved.output_sizes))
+        both = zip(self.stored.sizes or (), Y, strict=False)
+        if all(not isinstance(stored, int) or stored == size for stored, size in both):
+            return ""
+        return (
+            f"{self.node.name}: the file declares Y as {self.stored}; at the tested sizes, the node computes {list(Y)}"
+        )
 
     @property
     def untested(self) -> str:
@@ -65,13 +98,15 @@ class NodeAnalysis:
     def excluded(self) -> str:
         """Why its document excludes the node, so that no runtime may execute it; empty if it does not."""
         refused, document = self.node.refused, self.node.document
-        return "" if refused is None or document is None else f"{document.title} excludes it: {refused.message}"
+        if refused is None or document is None:
+            return ""
+        fix = fix_of(self.node, refused)
+        return f"{document.title} excludes it: {refused}" + (f". Fix: {fix}" if fix else "")
 
     @property
-    def is_never_negative(self) -> bool:
-        """Whether no value below zero can reach the node in its model."""
-        beyond = self.maker.beyond if self.maker is not None else None
-        return self.around.is_behind_relu or (beyond is not None and beyond.is_behind_relu)
+    def range(self) -> Range:
+        """The values that can reach the node in its model."""
+        return range_of_type(self.node.tested.dtype) if self.maker is None else self.maker.range(ALONE)
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -90,7 +125,8 @@ class ModelAnalysis:
     """A model and its MaxPool nodes.
 
     ``declared`` and ``tested`` are the types of its tensors as it gives them, and at the sizes to test. ``inputs`` are the
-    values of its inputs that the user gives; None: random ones.
+    values of its inputs that the user gives; None: random ones. ``input_ranges`` are what the user says of inputs, and ``ranges``
+    what follows for each tensor of the main graph.
     """
 
     model: UserModel
@@ -98,28 +134,70 @@ class ModelAnalysis:
     tested: InferredTypes
     nodes: tuple[NodeAnalysis, ...]
     inputs: Mapping[str, np.ndarray] | None = None
+    input_ranges: Mapping[str, Range] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the analysis, a sentence each."""
-        notes, open_sizes = [self.declared.problem], "sizes that the model leaves open (*) are tested as"
+        unsorted = (
+            "" if self.model.is_sorted else "its nodes are not in the order that ONNX demands; some targets refuse it"
+        )
+        notes, open_sizes = [unsorted, self.declared.problem], "sizes that the model leaves open (*) are tested as"
         if self.tested.assumed:
-            sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
-            # The first of them as the option gives it: a dimension with a name, or a whole input.
-            name = next(iter(self.tested.assumed))
-            source, _, axis = name.partition("[")
-            known = self.tested.types.get(source) if axis else None
-            shape = None if known is None else known.shape
-            option = f"{name}=N" if shape is None else f"{source}={','.join(map(str, shape))}"
-            notes.append(f"{open_sizes} {sizes}; --shape {option} sets them")
-        elif any(each.node.is_open for each in self.nodes):
+            notes.append(f"{open_sizes} {self.chosen_sizes}; {self.shape_options} sets them")
+        elif self.has_open_sizes:
             notes.append(f"{open_sizes} they are given")
         for each in self.nodes:
+            if each.node.is_contradicted:
+                notes.append(
+                    f"{each.node.name}: the model declares its input as {each.node.declared}; from the inputs of the model"
+                    f" follows {each.node.tested}, which is tested"
+                )
+            if each.contradicting_output:
+                notes.append(each.contradicting_output)
             tested, shape = each.cases[0].case.X.shape if each.cases else None, each.node.tested.shape
             if tested not in (None, shape):
                 cells = f"since {list(shape or ())} has too many cells"
                 notes.append(f"{each.node.name}: tested as {list(tested or ())}, {cells}")
         return [*filter(None, [*notes, self.random_constants])]
+
+    @property
+    def has_open_sizes(self) -> bool:
+        """Whether the model leaves open a size of an input of a node."""
+        return bool(self.tested.assumed) or any(each.node.is_open for each in self.nodes)
+
+    @property
+    def has_open_inputs(self) -> bool:
+        """Whether the model leaves open a size of one of its inputs."""
+        return any(type_of(value.type).shape is None for value in self.model.inputs)
+
+    @property
+    def first_unbounded(self) -> str:
+        """The first node that makes an unbounded tensor of bounded ones: it may overflow, or has no rule; empty if none does."""
+        for node in self.model.proto.graph.node:
+            made, taken = (
+                [self.ranges[name] for name in names if name in self.ranges] for names in (node.output, node.input)
+            )
+            if taken and all(each.is_finite for each in taken) and not all(each.is_finite for each in made):
+                return f"{node.op_type} '{label(node)}'"
+        return ""
+
+    @property
+    def chosen_sizes(self) -> str:
+        """The sizes that the model leaves open, with the numbers that were chosen for them."""
+        return ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
+
+    @property
+    def shape_options(self) -> str:
+        """The options that set all open sizes: of a dimension with a name, or of a whole input."""
+        options = []
+        for name in self.tested.assumed:
+            source, _, axis = name.partition("[")
+            known = self.tested.types.get(source) if axis else None
+            shape = None if known is None else known.shape
+            options.append(f"{name}=N" if shape is None else f"{source}={','.join(map(str, shape))}")
+        return " ".join(f"--shape {option}" for option in dict.fromkeys(options))
 
     @property
     def random_constants(self) -> str:
@@ -142,12 +220,14 @@ def analyse(
     spec: str = "onnx",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     inputs: Mapping[str, np.ndarray] | None = None,
+    input_ranges: Mapping[str, Range] | None = None,
     takes_models: bool = True,
 ) -> ModelAnalysis:
     """Analyse a model without running it.
 
     ``spec`` is ``sonnx`` for SONNX's definition of the nodes inside its profile. ``shapes`` are sizes of inputs, or of
-    dimensions, by name. ``inputs`` are values of all inputs, whose sizes are then known. ``takes_models``: the targets take models. Raises :class:`BadModel`.
+    dimensions, by name. ``inputs`` are values of all inputs, whose sizes are then known. ``input_ranges`` are the values that inputs can
+    have, by name. ``takes_models``: the targets take models. Raises :class:`BadModel`.
     """
     shapes = dict(shapes or {})
     for name, value in (inputs or {}).items():
@@ -157,8 +237,10 @@ def analyse(
             )
     by_model, at = inferred(model.proto, {}), at_sizes(model, shapes)
     given = InferredTypes(types_by_graph(model.proto), {})
-    nodes = []
-    for node in pool_nodes(model, by_model, at):
+    nodes, pools = [], pool_nodes(model, by_model, at)
+    filled = {node.output for node in pools if node.has_full_windows}
+    known = ranges(model, at.types, _checked(model, input_ranges or {}, inputs or {}), filled)
+    for node in pools:
         place = node.scope.place
         around = surroundings(node, model, at.of(place), by_model.of(place))
         document = node.document
@@ -167,13 +249,27 @@ def analyse(
             is_inside = isinstance(node.resolved(profile_of_onnx, node.tested), Pooling)
             document = profile_of_onnx if is_inside else document
         beyond = surroundings(node, model, at.of(place), by_model.of(place), with_pools=True)
-        maker = None if document is None else CaseMaker(model, node, around, document, takes_models, beyond)
+        # Inside of another node, a tensor may have the name of one of another graph.
+        inside = known if node.scope.outer is None else {}
+        maker = None if document is None else CaseMaker(model, node, around, document, takes_models, beyond, inside)
         findings = tuple(profile(node, model, given.of(place), at.of(place)))
         cases = () if maker is None else tuple(maker.cases())
         # A window as large as memory has no open points that anybody could look at.
         points = tuple(open_points(node, document)) if cases and document is not None else ()
-        nodes.append(NodeAnalysis(node, around, findings, points, maker, cases))
-    return ModelAnalysis(model, by_model, at, tuple(nodes), inputs)
+        stored = given.of(place).get(node.output)
+        nodes.append(NodeAnalysis(node, around, findings, points, maker, cases, stored))
+    return ModelAnalysis(model, by_model, at, tuple(nodes), inputs, input_ranges or {}, known)
+
+
+def _checked(model: UserModel, given: Mapping[str, Range], inputs: Mapping[str, np.ndarray]) -> Mapping[str, Range]:
+    """The ranges of inputs. Raises :class:`BadModel` for one of another name, and for values outside of it."""
+    names = [value.name for value in model.inputs]
+    for name, of in given.items():
+        if name not in names:
+            raise BadModel(f"{model.path}: --input-range names {name}; the inputs are {', '.join(names) or 'none'}")
+        if name in inputs and not of.holds(inputs[name]):
+            raise BadModel(f"{model.path}: --inputs has values of '{name}' outside of --input-range {name}={of}")
+    return given
 
 
 def node_of(case: str) -> str:
@@ -183,14 +279,10 @@ def node_of(case: str) -> str:
 
 @dataclass(frozen=True)
 class Reach:
-    """A known defect of a target that can reach a node, and the values that it needs, in words; empty: any.
-
-    ``needs_negative``: among them are values below zero.
-    """
+    """A known defect of a target that can reach a node, and the values that it needs, in words; empty: any."""
 
     defect: Defect
     needs: str
-    needs_negative: bool = False
 
 
 def reaching(
@@ -198,8 +290,9 @@ def reaching(
     target: TargetDescription,
     features: Sequence[CaseFeatures],
     variants: Collection[Variant],
+    values: Range,
 ) -> list[Reach]:
-    """The known defects of a target that can reach a node, whatever its values: the worst first.
+    """The known defects of a target that can reach a node with some of the ``values`` that can be there: the worst first.
 
     The node meets the conditions of the defect, and those of something that is expected of the target in a variant that the
     model executes. ``features`` are those of the cases of the node, ``variants`` the ways in which the model executes it. A
@@ -220,11 +313,10 @@ def reaching(
     result = []
     for defect in possible:
         reached = _reached(defect, target, features if defect.severity in _REFUSING else executed, variants)
-        if reached:
-            needs_negative = all(_needs_negative(defect.conditions, each.conditions) for each in reached)
+        if reached := [each for each in reached if _may_be(values, features, defect.conditions, each.conditions)]:
             needs = dict.fromkeys(_needs(defect.conditions, each.conditions) for each in reached)
             widest = _needs(defect.conditions)
-            result.append(Reach(defect, widest if widest in needs else " or ".join(needs), needs_negative))
+            result.append(Reach(defect, widest if widest in needs else " or ".join(needs)))
     return sorted(result, key=lambda reach: (reach.defect.severity.rank, reach.defect.id))
 
 
@@ -247,10 +339,22 @@ def _reached(
     ]
 
 
-def _needs_negative(*conditions: Conditions) -> bool:
-    return any(
-        _NEGATIVE & set(each.values) or (each.any_values and set(each.any_values) <= _NEGATIVE) for each in conditions
-    )
+def _may_be(values: Range, features: Sequence[CaseFeatures], *conditions: Conditions) -> bool:
+    """Whether all of these conditions can be met by values of a range."""
+    least = min((float(lowest(of.case.X.dtype)) for of in features), default=-math.inf)
+    absent = {
+        "nan": not values.nan,
+        "neg-inf": values.low > -math.inf,
+        "pos-inf": values.high < math.inf,
+        "lowest": values.low > least,
+        "negative": values.low >= 0,
+    }
+    for each in conditions:
+        if any(absent.get(str(value)) for value in each.values):
+            return False
+        if each.any_values and all(absent.get(str(value)) for value in each.any_values):
+            return False
+    return True
 
 
 def _needs(*conditions: Conditions) -> str:

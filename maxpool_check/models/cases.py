@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,18 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.corpus.clauses import with_clauses
-from maxpool_check.corpus.tensors import Recipe, recipe
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.corpus.writing import write_with_inputs
 from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.operators import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode, Surroundings
+from maxpool_check.models.ranges import ANY, Range, range_of_type
 from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.specification import Refused, Specification
+from maxpool_check.words import Term
 
 WRITTEN_BY = "Written by maxpool-check model --cases."
 """The first line of the files."""
@@ -28,8 +30,20 @@ WRITTEN_BY = "Written by maxpool-check model --cases."
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
 
-ALONE, GRAPH, CHAIN, IN_PLACE = "alone", "graph", "chain", "in-place"
-"""How a node is tested: MaxPool alone, with the nodes around it, also beyond the next MaxPool, or in the model."""
+_LARGEST_BLOCK = 1024
+"""The cells of the largest window that NaN fill."""
+
+
+class Way(Term):
+    """How a node is tested, as the ids of its cases say."""
+
+    ALONE = "alone", "MaxPool alone, in the model's operator set where the target has operator sets"
+    GRAPH = "graph", "MaxPool with the nodes around it that have one exact result"
+    CHAIN = "chain", "MaxPool with the nodes around it, also beyond the next MaxPool"
+    IN_PLACE = "in-place", "MaxPool in the model, with the tensors around it as further outputs"
+
+
+ALONE, GRAPH, CHAIN, IN_PLACE = Way
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,9 @@ VALUES = (
 )
 """The values that each MaxPool is tested with."""
 
+EXTREME = ("minimum", "lowest", "neg-inf", "nan", "extremes")
+"""The sorts of values that are tested as far as they can be there: of the last, those that can."""
+
 FLOWING = ValueSort("flows", FLOWS, "values that flow in the model")
 """The values that a model computes from its inputs."""
 
@@ -77,7 +94,7 @@ class CaseMaker:
     """Makes the cases of one node, judged by ``document``.
 
     ``takes_models``: the targets take models, so that the operator set of the model counts. ``beyond`` are the nodes around it, if
-    there are other MaxPool nodes among them.
+    there are other MaxPool nodes among them. ``ranges`` are those of the tensors of the model, as far as they are known.
     """
 
     model: UserModel
@@ -86,9 +103,16 @@ class CaseMaker:
     document: Specification
     takes_models: bool = True
     beyond: Surroundings | None = None
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+
+    def range(self, how: str) -> Range:
+        """The values that can get to the first of the nodes that are tested in this way."""
+        around = {GRAPH: self.around, CHAIN: self.beyond}.get(Way(how))
+        start = self.node.input if around is None else around.start
+        return self.ranges.get(start, range_of_type(self.node.tested.dtype) if around is None else ANY)
 
     def cases(self) -> Iterator[ModelCase]:
-        """The node alone, and with the nodes around it, with each sort of values.
+        """The node alone, and with the nodes around it, with each sort of values that can be there.
 
         Values for which a node around MaxPool has no exact result are left to MaxPool alone. There are none if the document
         excludes the node, or its tensors are too large.
@@ -122,10 +146,18 @@ class CaseMaker:
     def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context) -> Iterator[ModelCase]:
         for values in VALUES:
             fields = self._fields(values.name, dtype, shape)
-            if fields is not None:
-                case = self.case(how, values, recipe(fields, Path(), Path(), 2**31), context)
-                if how == ALONE or case.is_exact:
-                    yield ModelCase(case, fields)
+            if fields is None:
+                continue
+            X = Recipe(NUMPY[dtype], shape, fields=fields)
+            if values.name in EXTREME and (of := self.range(how)) != ANY and not of.holds(X.tensor()):
+                # Among others, a sort may have values that can be there.
+                inside, is_mixed = of.clipped(X.tensor()), values.name in ("nan", "extremes")
+                if not is_mixed or not of.holds(inside):
+                    continue
+                X, fields = Recipe.of(inside), None
+            case = self.case(how, values, X, context)
+            if how == ALONE or case.is_exact:
+                yield ModelCase(case, fields)
 
     @property
     def without_nodes(self) -> "CaseMaker":
@@ -162,7 +194,7 @@ class CaseMaker:
             GRAPH: "with the nodes around it",
             CHAIN: "with the nodes around it, beyond the next MaxPool",
             IN_PLACE: "in the model",
-        }[how]
+        }[Way(how)]
         # In the model, Indices that nothing takes are none of its tensors.
         indices = self.node.used_indices if how == IN_PLACE else self.node.indices
         has_indices = bool(indices) and not context.uses_indices
@@ -184,7 +216,7 @@ class CaseMaker:
         has_opset = self.document.onnx is not None and self.document.domain is None
         if not self.takes_models or not has_opset or not OLDEST <= self.model.opset <= NEWEST:
             return MAX_POOL_ALONE
-        return Context(self.model.opset)
+        return Context(self.model.opset, is_replaceable=True)
 
     def _fields(self, values: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
         """The ``input`` of a case file for a sort of values; None where the type does not have them."""
@@ -209,15 +241,17 @@ class CaseMaker:
         return None if made is None else {"dtype": dtype, "shape": list(shape), **made}
 
     def _nan_cells(self, shape: tuple[int, ...]) -> list[list[int]]:
-        """A block at the origin that fills a window, the cell in the middle, the last, and some that windows have in every place.
+        """A block at the origin that fills a window (a corner of a large one), the cell in the middle, the last, and more cells.
 
-        The latter are in the first channels, in another place in each: a window may be all of X.
+        Windows have the latter in every place. They are in the first channels, elsewhere in each: a window may be all of X.
         """
         layout, kernel = self.document.layout, self.node.attributes.get("kernel_shape", ())
         _, channels, *spatial = layout.sizes(shape) if len(shape) > 2 else (0, 0)
         if 0 in shape or not spatial or len(kernel) != len(spatial):
             return []
-        block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
+        dilations = self.node.attributes.get("dilations") or [1] * len(kernel)
+        extents = [min(size, (k - 1) * d + 1) for size, k, d in zip(spatial, kernel, dilations, strict=True)]
+        block = np.ndindex(*(extents if math.prod(extents) <= _LARGEST_BLOCK else (min(extent, 3) for extent in extents)))
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
         corner = np.ndindex(min(channels, 4), *(min(size, 12 if len(spatial) < 3 else 6) for size in spatial))
         weights = (3, *range(3, 2 * len(spatial) + 3, 2))

@@ -29,6 +29,7 @@ from maxpool_check.results.outcomes import (
     Returned,
     TimedOut,
 )
+from maxpool_check.running.run import Progress
 from maxpool_check.targets.name import known_optimizers
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
@@ -37,6 +38,8 @@ Tensors = Mapping[str, np.ndarray]
 """Tensors by name."""
 
 _OFF = "optimization-off"
+
+_QUANTIZING = {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
 
 _SEEDS = (1, 2, 3)
 """The seeds of the runs whose constants and inputs are moved by one ulp."""
@@ -57,10 +60,16 @@ class LevelState(str, Enum):
     """They are not, and with the right results of MaxPool in its place they are."""
     DIFFERS = "differs"
     """The nodes around MaxPool compute something else than without optimization, more than rounding explains."""
+    REQUANTIZED = "requantized"
+    """They are those that the nodes around MaxPool make of its right results; these, of a quantized model, are rounded otherwise."""
     UNCLEAR = "unclear"
     """They are not those of the nodes around MaxPool, by no more than what these round otherwise."""
     NOT_RUN = "not run"
     """The target refuses the model, dies of it, or takes too long."""
+
+
+SHOWN_RIGHT = (LevelState.RIGHT, LevelState.REQUANTIZED)
+"""The states in which MaxPool is right in the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +91,11 @@ class LevelResult:
         """What a reader must know of it, without its full stop; empty if there is nothing."""
         if self.state is LevelState.WRONG:
             return f"wrong, compared with the right outputs: {'; '.join(map(str, self.differences))}"
+        if self.state is LevelState.REQUANTIZED:
+            what = "; ".join(map(str, self.differences))
+            return (
+                f"right, given what the quantized nodes compute, which differs from that without optimization: {what}"
+            )
         if self.state is LevelState.RIGHT and not self.is_seen:
             return "right; its nodes are not judged there, since further outputs change what the model computes"
         return ""
@@ -90,14 +104,25 @@ class LevelResult:
 class DeployedModel:
     """A model on a target, with values of its inputs; ``levels`` are the settings of the target's optimization, None the default."""
 
-    def __init__(self, session: TargetSession, analysis: ModelAnalysis, inputs: Tensors | None = None) -> None:
-        """Prepare it; nothing is run yet. Raises :class:`CannotRun`."""
+    def __init__(
+        self, session: TargetSession, analysis: ModelAnalysis, inputs: Tensors | None = None,
+        progress: Progress = lambda *_: None,
+    ) -> None:  # fmt: skip
+        """Prepare it; nothing is run yet. ``progress`` gets how many executions are finished. Raises :class:`CannotRun`."""
+        self._progress, self._executions = progress, 0
         self.session, self.analysis = session, analysis
-        self.inputs = inputs or analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
+        self.inputs = (
+            inputs or analysis.inputs or random_inputs(analysis.model, analysis.tested.types, analysis.input_ranges)
+        )
         settings = session.profile.settings
+        if session.profile.fixed_sizes:
+            session.rewrite = parts.with_fixed_sizes
+        self.has_fixed_sizes = False
+        """Whether the target refuses the file with its open sizes, and gets it with those that are tested."""
         self.levels = (None, *(each for each in settings if each.startswith("optimization-")))
         self.base = _OFF if _OFF in settings else None
         self.run_at = cache(self._run_at)
+        self._serialized: tuple[ModelProto, bytes] | None = None
 
     @cached_property
     def proto(self) -> ModelProto:
@@ -111,8 +136,19 @@ class DeployedModel:
 
     def _run_at(self, level: str | None, disabled: tuple[str, ...] = ()) -> Outcome:
         """What comes of the file at a level, with these optimizers disabled. Missing constants are inputs."""
+        outcome = self._of_file(level, disabled)
+        if isinstance(outcome, RefusedByTarget) and self.analysis.has_open_inputs and not self.has_fixed_sizes:
+            # Some runtimes are told the sizes of inputs before they load a model, which the file alone does not say.
+            self.has_fixed_sizes = True
+            fixed = self._of_file(level, disabled)
+            self.has_fixed_sizes = isinstance(fixed, Returned)
+            return fixed if self.has_fixed_sizes else outcome
+        return outcome
+
+    def _of_file(self, level: str | None, disabled: tuple[str, ...]) -> Outcome:
         model, path = self.analysis.model, None
-        if model.missing or (self._is_external and not self.session.profile.takes_files):
+        takes_file = self.session.profile.takes_files and not self.has_fixed_sizes
+        if model.missing or (self._is_external and not takes_file):
             return self.run(self.proto, level, disabled=disabled)
         data = model.path.read_bytes()
         if self._is_external:
@@ -133,12 +169,14 @@ class DeployedModel:
         """What comes of a model made of this one at a level; ``more`` are values of further inputs."""
         values = {**self.inputs, **(more or {})}
         try:
-            data = bytes(part.SerializeToString())
+            if self._serialized is None or self._serialized[0] is not part:
+                self._serialized = part, bytes(part.SerializeToString())
         except Exception as error:  # protobuf raises errors of several types for more than 2 GB
             raise CannotRun(f"it cannot be sent to a runtime: {error}") from error
         inner = {tensor.name for tensor in part.graph.initializer}
         fed = {each.name: values[each.name] for each in part.graph.input if each.name in values.keys() - inner}
-        return self._executed(data, [value.name for value in part.graph.output], fed, level, None, disabled)
+        outputs = [value.name for value in part.graph.output]
+        return self._executed(self._serialized[1], outputs, fed, level, None, disabled)
 
     def _executed(
         self, data: bytes, outputs: Sequence[str], fed: Tensors, level: str | None, path: str | None,
@@ -149,7 +187,11 @@ class DeployedModel:
             np.zeros((1,), np.float32), tuple(outputs), data, {}, level, more=fed, feeds_input=False, path=path,
             disabled=disabled,
         )  # fmt: skip
-        (number,) = self.session.submit([request])
+        # Twice at each level, and more often where that does not tell what is right.
+        doing = f"running {self.analysis.model.name} on {self.session.profile.description.name} at {level_name(level)}"
+        self._progress(self._executions, max(self._executions + 1, 2 * len(self.levels)), doing)
+        self._executions += 1
+        (number,) = self.session.submit([parts.with_fixed_sizes(request) if self.has_fixed_sizes else request])
         return self.session.outcome(number)
 
     def optimizers(self, level: str | None, is_right: Callable[[Tensors, str | None], bool]) -> tuple[str, ...]:
@@ -191,13 +233,17 @@ class RightOutputs:
         self._rounding = parts.rounding(deployed.proto, self._results)
         self._starts = {each.around.start for each in makers}
         self._names = {value.name for value in deployed.proto.graph.output}
+        self.sees_all = len(makers) == len(deployed.analysis.nodes)
+        """Whether every MaxPool of the model is among those that are judged in it."""
+        # A step of a quantized tensor is much more than what rounding moves a number by.
+        self._is_quantized = any(node.op_type in _QUANTIZING for node in deployed.proto.graph.node)
         self._others: list[Tensors] = []
         """Outputs that are right besides those without optimization."""
         self._results_at, self._at = cache(self._settled), cache(self._given)
 
     def __call__(self, outputs: Tensors, level: str | None) -> bool:
         """Whether the outputs at a level are right."""
-        return self.compared(outputs, level)[0] is LevelState.RIGHT
+        return self.compared(outputs, level)[0] in SHOWN_RIGHT
 
     def compared(self, outputs: Tensors, level: str | None) -> tuple[LevelState, list[OutputDifference]]:
         """What outputs at a level are, and how they differ from the right ones."""
@@ -208,13 +254,17 @@ class RightOutputs:
         apart = self._differences(base, outputs)
         if not apart or any(not self._differences(each, outputs) for each in self._others):
             return LevelState.RIGHT, []
+        if self.sees_all and {level, at_base} <= {*self._conforming} and self._is_near(base, outputs, level):
+            return LevelState.RIGHT, []
         here = self._at(level, level) if level != at_base else base
         if here is None:
             return LevelState.UNCLEAR, apart
         without = self._at(at_base, level) if level != at_base else base
+        from_here = self._differences(here, outputs)
         if without is None or not self._is_rounded(without, here):
-            return LevelState.DIFFERS, apart
-        if not (from_here := self._differences(here, outputs)):
+            is_alike = self._is_quantized and self.sees_all and not from_here
+            return LevelState.REQUANTIZED if is_alike else LevelState.DIFFERS, apart
+        if not from_here:
             self._others.append(outputs)
             return LevelState.RIGHT, []
         spread = {each.output: each.largest for each in self._differences(without, here)}
@@ -315,14 +365,22 @@ class RightOutputs:
                 results[each.node.indices] = pooled.Indices
         return {name: value for name, value in results.items() if name}
 
-    def _is_rounded(self, a: Tensors, b: Tensors) -> bool:
+    def _is_near(self, base: Tensors, outputs: Tensors, level: str | None) -> bool:
+        """Whether outputs, and what flows into MaxPool, differ by the least that rounding may always move them by."""
+        looks = (self._inside.get(each) for each in (self._deployed.base, level))
+        a, b = ({name: look[name] for name in self._starts & look.keys()} if look else {} for look in looks)
+        plain = {**a, **base}
+        bounds = {name: _least(value) for name, value in plain.items() if name in self._rounding}
+        return self._is_rounded(plain, {**b, **outputs}, bounds)
+
+    def _is_rounded(self, a: Tensors, b: Tensors, bounds: Mapping[str, float] | None = None) -> bool:
         """Whether tensors differ by no more than what rounding explains, in those that it can reach."""
         for each in self._differences(a, b):
             if each.output in self._results:
                 continue
             if each.output not in self._rounding or each.largest is None:
                 return False
-            if each.largest > self._rounding_bounds.get(each.output, 0):
+            if each.largest > (self._rounding_bounds if bounds is None else bounds).get(each.output, 0):
                 return False
         return True
 
@@ -360,7 +418,8 @@ def why_not_run(outcome: Outcome) -> str:
     """Why a model was not run, in words."""
     match outcome:
         case RefusedByTarget(status, message):
-            return f"the target refuses it: {status}: {message}"
+            # A report breaks a sentence at its semicolons.
+            return f"the target refuses it: {status}: {message.replace('; ', ', ')}"
         case TimedOut(seconds):
             return f"no result within {seconds:g} s (--timeout)"
         case Crashed(how, stderr):

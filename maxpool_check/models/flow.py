@@ -1,10 +1,12 @@
 """Judges the MaxPool nodes of a model where they are: the model as it is deployed, and by a look at the tensors around each of them."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
+from onnx import ModelProto
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.defects import Severity
@@ -13,6 +15,7 @@ from maxpool_check.models import parts
 from maxpool_check.models.analysis import ModelAnalysis
 from maxpool_check.models.cases import CaseMaker
 from maxpool_check.models.deployed import (
+    SHOWN_RIGHT,
     DeployedModel,
     LevelResult,
     LevelState,
@@ -27,6 +30,7 @@ from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Re
 from maxpool_check.results.record import FAULTS, Execution, Verdict
 from maxpool_check.results.variants import LEVELS, Variant
 from maxpool_check.running.case_run import judge_case, run_case
+from maxpool_check.running.run import Progress
 from maxpool_check.targets.jobs import Job
 from maxpool_check.targets.session import TargetSession
 
@@ -48,11 +52,11 @@ class ModelRun:
     first, and ``outputs`` what it returns there. ``not_in_place`` says why no node is judged in the model; empty if some are.
     """
 
-    def __init__(self, session: TargetSession, analysis: ModelAnalysis) -> None:
-        """Run the model. Raises :class:`CannotRun` and :class:`BadModel`."""
+    def __init__(self, session: TargetSession, analysis: ModelAnalysis, progress: Progress = lambda *_: None) -> None:
+        """Run the model; ``progress`` gets how many executions are finished. Raises :class:`CannotRun` and :class:`BadModel`."""
         if session.profile.description.graphs is None:
-            raise NotInPlace("it takes no ONNX models of several nodes")
-        self._analysis, self.deployed = analysis, DeployedModel(session, analysis)
+            raise NotInPlace("it takes no ONNX models of several nodes; its MaxPool nodes are tested alone")
+        self._analysis, self.deployed = analysis, DeployedModel(session, analysis, progress=progress)
         self._own = dict(self._outcomes())
         default = self._own[None]
         self.outputs: Tensors = default.outputs if isinstance(default, Returned) else {}
@@ -92,10 +96,10 @@ class ModelRun:
         """What keeps the model from being judged, a sentence each without its full stop."""
         levels: dict[str, list[str]] = {}
         for level, each in zip(self._own, self.levels, strict=True):
-            if each.state is not LevelState.RIGHT and not any(line.verdict in FAULTS for line in self._at(level)):
+            if each.state not in SHOWN_RIGHT and not any(line.verdict in FAULTS for line in self._at(level)):
                 levels.setdefault(self._problem(each), []).append(each.level)
         problems = [f"at {', '.join(names)}, {why}" for why, names in levels.items()]
-        if self.outputs and all(each.state in (LevelState.RIGHT, LevelState.NOT_RUN) for each in self.levels):
+        if self.outputs and all(each.state in (*SHOWN_RIGHT, LevelState.NOT_RUN) for each in self.levels):
             return [f"it runs at the default level of optimization, but {each}" for each in problems]
         # A refusal is the same at most levels, and the default is the first.
         return problems if self.outputs else list(levels)[:1]
@@ -118,7 +122,7 @@ class ModelRun:
     def is_doubtful(self) -> bool:
         """Whether the deployed model runs, and its outputs were not shown to be right: nothing makes up for that."""
         return any(
-            each.state not in (LevelState.RIGHT, LevelState.NOT_RUN)
+            each.state not in (*SHOWN_RIGHT, LevelState.NOT_RUN)
             and not any(line.verdict in FAULTS for line in self._at(level))
             for level, each in zip(self._own, self.levels, strict=True)
         )
@@ -126,7 +130,7 @@ class ModelRun:
     @property
     def right_nodes(self) -> set[str]:
         """The ids of the cases of nodes that are right in the model, if its outputs are right at every level."""
-        if any(each.state is not LevelState.RIGHT for each in self.levels):
+        if any(each.state not in SHOWN_RIGHT for each in self.levels):
             return set()
         looks = self.made_by_looking
         wrong = {
@@ -142,7 +146,7 @@ class ModelRun:
         levels = {
             level
             for level, each in zip(self._own, self.levels, strict=True)
-            if each.state is LevelState.RIGHT and not each.is_seen
+            if each.state in SHOWN_RIGHT and not each.is_seen
         }
         wrong = [line for (_, level), (_, line) in self._lines.items() if level in levels and line.verdict in FAULTS]
         return {(line.case, line.variant) for line in wrong}
@@ -176,9 +180,12 @@ class ModelRun:
 
     def _with(self, names: Iterable[str], level: str | None) -> Outcome:
         """What comes of the model with these tensors as further outputs."""
-        names = [name for name in names if name not in self.deployed.inputs]
-        part = parts.with_outputs(self.deployed.proto, names, self._analysis.declared.types)
-        return self.deployed.run(part, level)
+        return self.deployed.run(self._part(tuple(name for name in names if name not in self.deployed.inputs)), level)
+
+    @cached_property
+    def _part(self) -> Callable[[tuple[str, ...]], ModelProto]:
+        """The model with these tensors as further outputs; the last one is kept, for all levels."""
+        return lru_cache(1)(lambda names: parts.with_outputs(self.deployed.proto, names, self._analysis.declared.types))
 
     def _results(self, maker: CaseMaker, level: str | None) -> dict[str, np.ndarray]:
         """The outputs of a node at a level; a runtime may return no Indices."""
@@ -236,8 +243,13 @@ class ModelRun:
         if conforms and ((state is LevelState.UNCLEAR and differences) or is_open):
             # A look at MaxPool changes nothing and shows right results: what is left is rounding, or a point that is open.
             state = LevelState.RIGHT
-        if state is LevelState.RIGHT:
-            return LevelResult(name, state, is_seen=is_seen or level not in self._inside)
+        if state in SHOWN_RIGHT:
+            return LevelResult(
+                name,
+                state,
+                differences if state is LevelState.REQUANTIZED else (),
+                is_seen=is_seen or level not in self._inside,
+            )
         if state is LevelState.WRONG and not (is_seen and any(each.verdict in FAULTS for each in lines)):
             self._lay_to_nodes(level, outcome.outputs, "; ".join(map(str, differences)))
         is_first = level is None or self.right(self.outputs, None)

@@ -1,6 +1,7 @@
 """The inputs of a user's model: random values for its declared types, or values that the user gives."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from onnx import TensorProto, numpy_helper
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.files import open_regular
 from maxpool_check.models.model_file import BadModel, UserModel
-from maxpool_check.models.shapes import Types, type_of
+from maxpool_check.models.ranges import Range
+from maxpool_check.models.shapes import NOT_DECLARED, Types, type_of
 from maxpool_check.reference.dtypes import NUMPY, is_float
 
 MOST_INPUT_BYTES = 256 * 2**20
@@ -23,26 +25,34 @@ class CannotRun(ValueError):
     """A model that cannot be run as it is; the message says why."""
 
 
-def random_inputs(model: UserModel, types: Types) -> dict[str, np.ndarray]:
+def random_inputs(model: UserModel, types: Types, ranges: Mapping[str, Range] | None = None) -> dict[str, np.ndarray]:
     """Random values for each input of a model, and each missing constant, by its type and shape; the same for the same model.
+
+    ``ranges`` are those of inputs that have one, by name: standard deviations from -3 to 3 are spread over it.
 
     Raises :class:`CannotRun` for an input of another type than numbers and truth values, or of an unknown shape.
     """
     inputs = {}
     for seed, name in enumerate(dict.fromkeys([*(value.name for value in model.inputs), *model.missing]), FIRST_SEED):
         known = types.get(name)
+        if known is not None and known.dtype != "bool" and known.dtype not in (*NUMPY, NOT_DECLARED.dtype):
+            raise CannotRun(
+                f"the input '{name}' is of {known.dtype}, which cannot be fed; with --allow-incomplete, the nodes alone count"
+            )
         if known is None or (shape := known.shape) is None:
             raise CannotRun(
-                f"the shape of the input '{name}' is not known; pass it as --shape '{name}=1,3,224,224', or --inputs"
+                f"the shape of the input '{name}' is not known: pass --shape '{name}=1,3,224,224', or --inputs"
             )
         if any(size > 2**31 for size in shape) or math.prod(shape) > MOST_INPUT_BYTES // 8:
             raise CannotRun(f"the input '{name}' of the shape {list(shape)} is too large")
-        dtype = np.dtype(bool) if known.dtype == "bool" else NUMPY.get(known.dtype)
-        if dtype is None:
-            raise CannotRun(f"the input '{name}' is of {known.dtype}; pass it as --inputs")
+        dtype = NUMPY.get(known.dtype, np.dtype(bool))
         # Other integers are numbers of tokens, lengths and the like, which must be small.
         has_values = is_float(dtype) or known.dtype in ("int8", "uint8")
         inputs[name] = draw("normal", seed, shape, dtype, False) if has_values else np.ones(shape, dtype)
+        if (of := (ranges or {}).get(name)) is not None:
+            middle, width = (of.low + of.high) / 2, (of.high - of.low) / 6
+            spread = inputs[name] * width + middle if is_float(dtype) and math.isfinite(width) else inputs[name]
+            inputs[name] = of.clipped(spread.astype(dtype))
     return inputs
 
 

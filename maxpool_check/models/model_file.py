@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import onnx
@@ -16,6 +17,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from maxpool_check.files import not_found, open_regular
 from maxpool_check.graphs.reading import OWN_DOMAINS
+from maxpool_check.words import some
 
 MOST_BYTES = 2**31 - 1
 """The largest file of a model that protobuf reads; more is in files of external data."""
@@ -49,7 +51,9 @@ class MissingValues(BadModel):
 class UserModel:
     """A model. ``name`` is that of its file, without the suffix, unless another model has it.
 
-    ``proto`` has its model-local functions inlined; tensors in other files are not read yet. ``missing`` names the constants whose values are not in their files, each with the reason.
+    ``proto`` has its model-local functions inlined; tensors in other files are not read yet. ``missing`` names the constants whose
+    values are not in their files, each with the reason.
+    ``is_sorted``: the nodes of the file are in the order that ONNX demands; those of ``proto`` are in any case.
     """
 
     path: Path
@@ -57,6 +61,7 @@ class UserModel:
     proto: ModelProto
     sha256: str
     missing: Mapping[str, str]
+    is_sorted: bool = True
 
     @property
     def opset(self) -> int:
@@ -90,13 +95,26 @@ class UserModel:
         return inside
 
 
+_OTHER_FORMATS = (
+    (0, b"version https://git-lfs", "a pointer of Git LFS; 'git lfs pull' fetches the file"),
+    (4, b"ORTM", "a model in ORT format; name the .onnx file that it was made from"),
+    (4, b"TFL3", "a model of TensorFlow Lite"),
+    (0, b"\x1f\x8b", "a file that gzip compressed; unpack it"),
+    (0, b"PK\x03\x04", "a zip archive, such as a model of PyTorch or Keras; unpack or export it"),
+    (0, b"\x89HDF", "a file of HDF5, such as a model of Keras; export it"),
+    (8, b'{"', "a file of safetensors, which holds weights and no graph; export the model"),
+)
+"""Other files that people name, by bytes at a position."""
+
+
 def read_model(path: Path) -> UserModel:
     """Read a model. Raises :class:`BadModel`; nothing outside the folder of the file is read."""
     try:
         with open_regular(path, MOST_BYTES) as file:
             data = file.read()
     except OSError as error:
-        near = difflib.get_close_matches(path.stem, sorted(other.stem for other in path.parent.glob("*.onnx")), 1)
+        others = sorted(other.stem for other in path.parent.glob("*.onnx") if other != path)
+        near = difflib.get_close_matches(path.stem, others, 1)
         hint = f" (did you mean '{path.with_name(near[0])}.onnx'?)" if near else ""
         messages = {
             errno.ENOENT: f"{not_found(path, is_file=True)}{hint}",
@@ -104,6 +122,8 @@ def read_model(path: Path) -> UserModel:
             errno.EFBIG: f"{path}: {error.strerror}; models of more than 2 GB keep their tensors in files of external data",
         }
         raise BadModel(messages.get(error.errno or 0, f"{path}: {error.strerror}")) from error
+    if other := next((what for at, start, what in _OTHER_FORMATS if data[at : at + len(start)] == start), None):
+        raise BadModel(f"{path}: not an ONNX model, but {other}")
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
@@ -121,12 +141,13 @@ def read_model(path: Path) -> UserModel:
             if entry.domain in OWN_DOMAINS and not 1 <= entry.version <= newest:
                 known = f"the installed onnx {onnx.__version__} knows 1 to {newest}"
                 raise BadModel(f"it is in operator set {entry.version}; {known}")
+        is_sorted = sort_nodes(proto.graph)
         _check_nodes(proto.graph, frozenset())
         proto = _without_functions(proto)
         missing = dict(_missing(path, proto))
     except BadModel as error:
         raise BadModel(f"{path}: {error}") from error
-    return UserModel(path, path.stem, proto, hashlib.sha256(data).hexdigest(), missing)
+    return UserModel(path, path.stem, proto, hashlib.sha256(data).hexdigest(), missing, is_sorted)
 
 
 def _not_text(message: Message) -> Iterator[tuple[str, bytes]]:
@@ -157,12 +178,13 @@ def graphs(graph: GraphProto) -> Iterator[GraphProto]:
 
 
 def taken(node: NodeProto) -> Iterator[str]:
-    """The tensors that a node and the graphs inside it take, whether of those graphs or of one around them."""
+    """The tensors that a node takes, and those that the graphs inside it take from the graph that it is in."""
     yield from node.input
     for _, inner in subgraphs(node):
-        yield from (value.name for value in inner.output)
-        for each in inner.node:
-            yield from taken(each)
+        own = {*(value.name for value in inner.input), *(tensor.name for tensor in inner.initializer)}
+        own |= {name for each in inner.node for name in each.output}
+        names = [*(name for each in inner.node for name in taken(each)), *(value.name for value in inner.output)]
+        yield from (name for name in names if name not in own)
 
 
 def size_of(tensor: TensorProto) -> int:
@@ -202,18 +224,38 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int]:
     return file, offset, size
 
 
+def sort_nodes(graph: GraphProto) -> bool:
+    """Put the nodes of a graph, and of the graphs inside them, behind those that make what they take; whether they were there before.
+
+    Raises :class:`BadModel` for a cycle.
+    """
+    inside = [sort_nodes(inner) for node in graph.node for _, inner in subgraphs(node)]
+    makers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+    before = {
+        number: {makers[name] for name in taken(node) if name in makers} for number, node in enumerate(graph.node)
+    }
+    if all(maker < number for number, others in before.items() for maker in others):
+        return all(inside)
+    nodes = [*graph.node]
+    try:
+        order = [*TopologicalSorter(before).static_order()]
+    except CycleError as error:
+        names = some([f"'{label(nodes[number])}'" for number in dict.fromkeys(error.args[1])], 4)
+        raise BadModel(f"its graph has a cycle, of the nodes {', '.join(names)}") from error
+    del graph.node[:]
+    graph.node.extend(nodes[number] for number in order)
+    return False
+
+
 def _check_nodes(graph: GraphProto, outer: frozenset[str]) -> None:
-    """Refuse a graph whose nodes are not in order: then it has a cycle, or a tensor that nothing makes."""
+    """Refuse a graph with a tensor that nothing makes, or that two nodes make."""
     made = {*outer, "", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
     made |= {tensor.values.name for tensor in graph.sparse_initializer}
     own: set[str] = set()
     for node in graph.node:
         for name in node.input:
             if name not in made:
-                why = "nothing makes"
-                if any(name in other.output for other in graph.node):
-                    why = "only a later node makes: the graph has a cycle, or its nodes are not in order"
-                raise BadModel(f"the node '{label(node)}' takes '{name}', which {why}")
+                raise BadModel(f"the node '{label(node)}' takes '{name}', which nothing makes")
         for _, inner in subgraphs(node):
             _check_nodes(inner, frozenset(made))
         for name in filter(None, node.output):

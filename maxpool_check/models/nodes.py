@@ -10,21 +10,21 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context
-from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import NEWEST, OLDEST, OPERATORS
 from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, attribute_values, read_chain
 from maxpool_check.models.model_file import BadModel, UserModel, label, named
-from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, Scope, TensorType, Types, scopes
+from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, Scope, Size, TensorType, Types, scopes
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Refused, Specification
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 
 _NHWC = "com.ms.internal.nhwc"
 _KINDS = {
     **{(MAX_POOL, domain): "" for domain in OWN_DOMAINS},
     (MAX_POOL, _NHWC): "",
     ("NhwcMaxPool", "com.microsoft"): "not judged: no document here defines it",
+    (MAX_POOL, "com.microsoft.nchwc"): "not judged: ONNX Runtime's optimizer made it, so test the model from before",
     **{("GlobalMaxPool", domain): "not judged: another operator than MaxPool" for domain in OWN_DOMAINS},
 }
 """The operators that are found, each with why it is not judged; empty: it is."""
@@ -37,12 +37,6 @@ _LEFT_OUT = ("Split", "GlobalMaxPool")
 
 MOST_VALUES = 65_536
 """The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
-
-_MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", MAX_POOL)
-"""Operators whose outputs have the values of their input and no others."""
-
-_NOT_NEGATIVE = ("Relu", "Sigmoid", "HardSigmoid", "Softmax", "Softplus", "Exp", "Abs", "Sqrt")
-"""Operators whose outputs are not below zero."""
 
 _REWRITES: Mapping[str, Sequence[str]] = {
     "Pad may be folded into the pads of MaxPool, which has no padding value": ("Pad",),
@@ -89,10 +83,20 @@ class PoolNode:
     @property
     def is_open(self) -> bool:
         """Whether the model leaves open some size of its input, which has another one at the sizes to test."""
+        return any(not isinstance(declared, int) for declared, _ in self._differing_sizes)
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the model declares a size of its input that is not the one that follows from the inputs of the model."""
+        return any(isinstance(declared, int) for declared, _ in self._differing_sizes)
+
+    @property
+    def _differing_sizes(self) -> list[tuple[Size, Size]]:
+        """The sizes of its input that are others at the sizes to test than those that the model declares, in pairs."""
         declared, tested = self.declared, self.tested
         if self.is_assumed or declared is None or declared.sizes is None or tested.sizes is None:
-            return False
-        return any(known != size for known, size in zip(declared.sizes, tested.sizes, strict=False))
+            return []
+        return [each for each in zip(declared.sizes, tested.sizes, strict=False) if each[0] != each[1]]
 
     @property
     def used_indices(self) -> str:
@@ -117,9 +121,19 @@ class PoolNode:
         resolved = self.resolved(self.document, self.declared)
         return resolved if isinstance(resolved, Pooling) else None
 
+    @property
+    def has_full_windows(self) -> bool:
+        """Whether each of its windows has a cell at the sizes to test, so that its outputs are values of its input."""
+        resolved = self.resolved(self.document, self.tested)
+        if not isinstance(resolved, Pooling) or max(resolved.output_sizes, default=0) > MOST_CELLS:
+            return False
+        return not resolved.has_empty_windows
+
     @cached_property
     def refused(self) -> Refused | None:
         """Why its document excludes it at the sizes to test; None if it is valid, or its shape or element type is not known."""
+        if self.document is not None and (unlike := _unlike(self.proto, self.document)):
+            return self.document.refusal(Reason.INVALID_SHAPE, *unlike)
         resolved = self.resolved(self.document, self.tested)
         return resolved if isinstance(resolved, Refused) else None
 
@@ -139,7 +153,7 @@ def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes)
 
 def _pool_node(model: UserModel, scope: Scope, proto: NodeProto, declared: Types, tested: Types) -> PoolNode:
     name, function = named(proto)
-    unjudged = _KINDS[proto.op_type, proto.domain] or _malformed(proto)
+    unjudged = _KINDS[proto.op_type, proto.domain]
     X, Y, indices = (*proto.input, "")[0], *(*proto.output, "", "")[:2]
     opset = model.version_of(proto.domain)
     try:
@@ -169,13 +183,15 @@ def _pool_node(model: UserModel, scope: Scope, proto: NodeProto, declared: Types
     )
 
 
-def _malformed(node: NodeProto) -> str:
-    """Why a node cannot be tested whatever its attributes; empty if it can."""
+def _unlike(node: NodeProto, document: Specification) -> tuple[str, str] | None:
+    """Why a node has other inputs or outputs than its document allows, and the part of that that says so; None if it has these."""
     if len(node.input) != 1 or not node.input[0]:
-        return f"it takes {len(node.input)} inputs; {node.op_type} takes one"
+        return f"it takes {len(node.input)} inputs; {node.op_type} takes one", "Inputs"
+    if any(node.output[1:]) and not document.indices:
+        return "it has Indices, and this version has Y alone", "Outputs"
     if not any(node.output) or len(node.output) > 2:
-        return f"it has {len(node.output)} outputs; {node.op_type} has Y, or Y and Indices"
-    return ""
+        return f"it has {len(node.output)} outputs; {node.op_type} has Y, or Y and Indices", "Outputs"
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +200,7 @@ class Surroundings:
 
     ``chain`` are those through which one tensor flows, from ``start`` to ``end``, and MaxPool; None if the type of their
     input is not known. ``ahead`` and ``behind`` are the operators on both sides, also of the nodes beyond, nearest first.
-    ``pools`` are the outputs of the other MaxPool nodes among them, ``source`` is the operator that makes their input.
+    ``pools`` are the outputs of the other MaxPool nodes among them.
     """
 
     start: str
@@ -193,7 +209,6 @@ class Surroundings:
     behind: tuple[str, ...]
     chain: Chain | None
     pools: tuple[str, ...] = ()
-    source: str = ""
 
     @property
     def context(self) -> Context:
@@ -206,29 +221,12 @@ class Surroundings:
         return bool(self.context.before or self.context.after)
 
     @property
-    def is_behind_relu(self) -> bool:
-        """Whether no value below zero can reach MaxPool: behind a Relu or such a Clip there are only nodes that make none."""
-        for each in reversed(self.context.before):
-            if each.op == "Relu" or (each.op == "Clip" and _is_at_least_zero(each, "min", -1)):
-                return True
-            pads = each.op == "Pad" and _is_at_least_zero(each, "constant_value", 0)
-            if not (pads or each.op in _MOVING):
-                return False
-        return self.source in _NOT_NEGATIVE
-
-    @property
     def rewrites(self) -> tuple[str, ...]:
         """What an optimizer may do with MaxPool here, a sentence each."""
         before, after = self.context.before, self.context.after
         # A Pad behind MaxPool is none of its pads.
         near = {*self.ahead[: len(before) + 1], *({*self.behind[: len(after) + 1]} - {"Pad"})}
         return tuple(sentence for sentence, operators in _REWRITES.items() if near & {*operators})
-
-
-def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
-    """Whether a number of a node is known and not negative."""
-    value = node.fields.get(field, default)
-    return node.constants != "input" and isinstance(value, (int, float)) and value >= 0
 
 
 def surroundings(
@@ -253,9 +251,7 @@ def surroundings(
     for is_ahead, operators in sides.items():
         operators += dict.fromkeys(each.op_type for each in beyond[is_ahead] if each is not None)
     pools = tuple(each.output[0] for each in nodes if each.op_type == MAX_POOL and each is not node.proto)
-    maker = node.scope.makers.get(start)
-    source = "" if maker is None else maker.op_type
-    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools, source)
+    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools)
 
 
 def _near(node: PoolNode, is_ahead: bool, taken: Collection[str]) -> Iterator[NodeProto]:

@@ -1,6 +1,7 @@
 """Models made of a user's model: with further outputs, with the results of MaxPool as inputs, with constants moved by one ulp."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
@@ -9,6 +10,7 @@ from maxpool_check.graphs.operators import OPERATORS
 from maxpool_check.models.model_file import BadModel, UserModel, graphs, size_of, subgraphs, taken, tensors
 from maxpool_check.models.shapes import Types
 from maxpool_check.reference.dtypes import NUMPY, is_float
+from maxpool_check.targets.protocol import Request
 
 MOST_BYTES = 512 * 2**20
 """The largest model that is sent to a worker."""
@@ -25,7 +27,10 @@ _EXACT = (
 
 
 def inlined(model: UserModel) -> ModelProto:
-    """The model with all its constants inside; missing ones are inputs. Raises :class:`BadModel` and ``OSError``."""
+    """The model with all its constants inside, missing ones as inputs, and no name of two nodes: some runtimes refuse these.
+
+    Raises :class:`BadModel` and ``OSError``.
+    """
     if sum(map(size_of, tensors(model.proto.graph))) > MOST_BYTES:
         raise BadModel(f"its constants have more than {MOST_BYTES >> 20} MB")
     copy = ModelProto()
@@ -42,6 +47,11 @@ def inlined(model: UserModel) -> ModelProto:
     for tensor in tensors(graph):
         if tensor.data_location == TensorProto.EXTERNAL and tensor.name not in model.missing:
             tensor.CopyFrom(model.inline(tensor))
+    named: set[str] = set()
+    for node in graph.node:
+        if node.name in named:
+            node.name = ""
+        named.add(node.name)
     return copy
 
 
@@ -52,6 +62,20 @@ def with_outputs(model: ModelProto, names: Iterable[str], types: Types) -> Model
     declared = {value.name for value in copy.graph.output}
     copy.graph.output.extend(_output(name, types) for name in dict.fromkeys(names) if name not in declared)
     return copy
+
+
+def with_fixed_sizes(request: Request) -> Request:
+    """A request whose model declares the sizes of the inputs that it is given, and leaves those of its outputs to be inferred."""
+    model, inputs = ModelProto.FromString(request.model), request.inputs
+    for value in (each for each in model.graph.input if each.name in inputs):
+        value.CopyFrom(
+            helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, inputs[value.name].shape)
+        )
+    for value in model.graph.output:
+        for axis in value.type.tensor_type.shape.dim:
+            axis.ClearField("dim_param")
+    del model.graph.value_info[:]
+    return replace(request, model=model.SerializeToString())
 
 
 def without_pools(model: ModelProto, results: Mapping[str, np.ndarray]) -> ModelProto:

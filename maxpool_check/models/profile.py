@@ -1,6 +1,7 @@
 """What documents say of a MaxPool of a model: what it breaks of SONNX's profile, and what its own document leaves open there."""
 
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -15,7 +16,7 @@ from maxpool_check.models.nodes import PoolNode
 from maxpool_check.models.shapes import Types
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Reason, Specification
+from maxpool_check.specifications.specification import Reason, Specification, override
 
 _SONNX, _ONNX = specification("sonnx"), specification("onnx-22")
 
@@ -161,6 +162,25 @@ def _sparse(graph: GraphProto) -> Iterator[str]:
                 yield next(iter(node.output), node.name)
 
 
+SEVERAL_SIZES = "the text can be read in several ways here, with an output of"
+"""How the sentence begins of a node with several outputs that are right; the sizes follow."""
+
+
+def output_sizes(
+    node: PoolNode, document: Specification, interpretations: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """The spatial sizes of Y that a document allows at the sizes to test, such as ``6x6``, with those interpretations of open points."""
+    policies = document.policies
+    chosen = {point: names[0] for point, names in (interpretations or {}).items() if len(names) == 1}
+    with contextlib.suppress(ValueError):
+        # A mixture, and what is observed alone, are no policies.
+        policies = override(policies, chosen)
+    tested = node.tested
+    pooling = None if tested.shape is None else document.resolve(node.attributes, tested.dtype, tested.shape, policies)
+    every = (pooling, *pooling.alternatives) if isinstance(pooling, Pooling) else ()
+    return ["x".join(map(str, sizes)) for sizes in sorted({each.output_sizes for each in every})]
+
+
 def open_points(node: PoolNode, document: Specification) -> Iterator[str]:
     """What the document that judges a node leaves open, and the node depends on, a sentence each."""
     pooling, attributes = node.resolved(document, node.tested), node.attributes
@@ -170,10 +190,9 @@ def open_points(node: PoolNode, document: Specification) -> Iterator[str]:
         yield "a padding is as large as the kernel: the text allows it, most runtimes refuse it"
     if pooling.has_empty_windows and pooling.padding_value is None:
         yield "some windows hold padding alone: the text gives them no value"
-    sizes = {pooling.output_sizes, *(other.output_sizes for other in pooling.alternatives)}
+    sizes = output_sizes(node, document)
     if len(sizes) > 1:
-        named = " or ".join("x".join(map(str, each)) for each in sorted(sizes))
-        yield f"the text can be read in several ways here, with an output of {named}"
+        yield f"{SEVERAL_SIZES} {' or '.join(sizes)}"
     is_same = pooling.placement is not None and pooling.placement.is_same
     if is_same and any(dilation != 1 for dilation in attributes.get("dilations", ())):
         yield "SAME padding with dilations: the text counts the dilated kernel, and some runtimes do not"

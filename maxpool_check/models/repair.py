@@ -29,6 +29,7 @@ from maxpool_check.models.model_file import (
     external_file,
     graphs,
     read_model,
+    sort_nodes,
     subgraphs,
     tensors,
 )
@@ -40,6 +41,7 @@ from maxpool_check.results.variants import LEVELS, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import run_case
 from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import BadTarget, TargetName
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.words import plural
 
@@ -64,13 +66,16 @@ def _run(session: TargetSession, case: Case, variant: Variant, rewrites: Sequenc
     """
     # A document of another domain says what the node means there.
     meaning = () if case.specification.domain is None else (case.specification, case.policies)
-    parsed = ModelProto.FromString
     neighbours = _neighbours(case)
 
     def choice(_: Place, node: NodeProto) -> Sequence[str]:
         return () if node.output[0] in neighbours else rewrites
 
-    session.rewrite = lambda model: rewritten(parsed(model), choice, *meaning).SerializeToString()
+    def with_rewrites(request: Request) -> Request:
+        model = rewritten(ModelProto.FromString(request.model), choice, *meaning)
+        return replace(request, model=model.SerializeToString())
+
+    session.rewrite = with_rewrites
     try:
         lines = run_case(session, case, _at_every_level(variant)).executions
     finally:
@@ -244,7 +249,8 @@ def repair(
     """
     making = _Repairing(plan, test, path)
     if not making.failed:
-        return making.copy() if copies else Repair(None, "", ())
+        is_allowed = not any(each.excluded for each in making.analysis.nodes)
+        return making.copy() if copies and is_allowed else Repair(None, "", ())
     return making.made(by)
 
 
@@ -264,8 +270,10 @@ class _Repairing:
 
     @cached_property
     def model(self) -> ModelProto:
-        """The model as it is in its file."""
-        return ModelProto.FromString(self.analysis.model.path.read_bytes())
+        """The model as it is in its file, with its nodes in order."""
+        model = ModelProto.FromString(self.analysis.model.path.read_bytes())
+        sort_nodes(model.graph)
+        return model
 
     @cached_property
     def failed(self) -> Mapping[str, list[Execution]]:

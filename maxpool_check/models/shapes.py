@@ -4,7 +4,7 @@ The latter are as the model declares them, and at sizes to test.
 """
 
 from collections import ChainMap, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ import onnx
 
 from maxpool_check.graphs.reading import OWN_DOMAINS
 from maxpool_check.models.model_file import BadModel, Place, UserModel, label, subgraphs, taken
-from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.words import plural
 
 Size = int | str | None
@@ -31,9 +31,13 @@ _UNDEFINED = "undefined"
 _NAMES: dict[int, str] = {onnx.helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
 
 
-def _small(axis: int) -> int:
-    """The size that stands for an unknown one on an axis: of a batch, channels, or any other."""
-    return (1, 3, 64)[min(axis, 2)]
+def _small(sizes: Sequence[Size], axis: int) -> int:
+    """The size that stands for an unknown one on an axis: of a batch, channels, or any other.
+
+    Four sizes of which the second is open and the last is that of an image's channels have the channels last.
+    """
+    is_last = len(sizes) == 4 and not isinstance(sizes[1], int) and sizes[3] in (1, 3, 4)
+    return (1, 64 if is_last else 3, 64)[min(axis, 2)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class TensorType:
         Where no type is declared, it is float32.
         """
         sizes = [None] * rank if self.sizes is None else self.sizes
-        known = tuple(size if isinstance(size, int) else _small(axis) for axis, size in enumerate(sizes))
+        known = tuple(size if isinstance(size, int) else _small(sizes, axis) for axis, size in enumerate(sizes))
         return TensorType("float32" if self == NOT_DECLARED else self.dtype, known)
 
     @property
@@ -162,6 +166,11 @@ class InferredTypes:
         around = [self.by_graph.get(place[:depth], {}) for depth in range(len(place), -1, -1)]
         return ChainMap(*map(dict, around))
 
+    def is_float(self, name: str) -> bool:
+        """Whether a tensor of the main graph has numbers of floating point, which may be infinite or NaN."""
+        dtype = self.types.get(name, NOT_DECLARED).dtype
+        return dtype in NUMPY and is_float(NUMPY[dtype])
+
     @property
     def types(self) -> Types:
         """The types of the tensors of the main graph."""
@@ -179,6 +188,19 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in parts)
 
 
+def _inputs(model: UserModel, proto: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    """The inputs that are tensors, as ``proto``, the model or a copy of it, declares them."""
+    names = {value.name for value in model.inputs}
+    return [value for value in proto.graph.input if value.name in names and value.type.HasField("tensor_type")]
+
+
+def names_of_sizes(model: UserModel) -> list[str]:
+    """The names that sizes can be given by: those of the inputs, then those of their dimensions."""
+    inputs = _inputs(model, model.proto)
+    axes = (axis for value in inputs for axis in value.type.tensor_type.shape.dim)
+    return list(dict.fromkeys(filter(None, [*(value.name for value in inputs), *map(_name, axes)])))
+
+
 def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> InferredTypes:
     """The types with a number for each size of the inputs.
 
@@ -187,14 +209,12 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     """
     proto = onnx.ModelProto()
     proto.CopyFrom(model.proto)
-    names = {value.name for value in model.inputs}
-    inputs = [value for value in proto.graph.input if value.name in names and value.type.HasField("tensor_type")]
-    axes = [axis for value in inputs for axis in value.type.tensor_type.shape.dim]
-    known = dict.fromkeys(filter(None, [*(value.name for value in inputs), *map(_name, axes)]))
+    known = names_of_sizes(model)
     if unused := [name for name in given if name not in known]:
         raise BadModel(
             f"{model.path}: --shape names {', '.join(unused)}; the inputs and their dimensions are {', '.join(known) or 'none'}"
         )
+    inputs = _inputs(model, proto)
     assumed: dict[str, int] = {}
     for value in inputs:
         _fill(value, given, assumed)
@@ -215,14 +235,15 @@ def _fill(value: onnx.ValueInfoProto, given: Mapping[str, tuple[int, ...]], assu
         for size in given[value.name]:
             axes.add(dim_value=size)
         return
-    for number, axis in enumerate(axes):
-        known, name = _size(axis), _name(axis) or ""
+    sizes = [*map(_size, axes)]
+    for number, (known, axis) in enumerate(zip(sizes, axes, strict=True)):
+        name = _name(axis) or ""
         if name in given and len(given[name]) != 1:
             raise BadModel(f"--shape gives the dimension '{name}' several sizes; it takes one")
         if name in given:
             axis.dim_value = given[name][0]
         elif not isinstance(known, int):
-            axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", _small(number))
+            axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", _small(sizes, number))
 
 
 def _check_sizes(value: onnx.ValueInfoProto, given: Mapping[str, tuple[int, ...]]) -> None:

@@ -5,11 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.gate import ChangeSummary, Decision, TargetComparison, compare_targets, summarize
-from maxpool_check.comparing.transitions import UNOBSERVABLE, Change, Transition
+from maxpool_check.comparing.gate import (
+    Assessed,
+    ChangeSummary,
+    Decision,
+    GatePolicy,
+    TargetComparison,
+    compare_targets,
+    summarize,
+)
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
 from maxpool_check.reference.dtypes import same
+from maxpool_check.results.changes import UNOBSERVABLE, Change
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.words import plural
 
@@ -53,7 +61,7 @@ class Upgrade:
     head: str
     comparison: TargetComparison
     nodes: Mapping[str, ChangeSummary]
-    special: Mapping[str, Sequence[Transition]]
+    special: Mapping[str, Sequence[Assessed]]
     outputs: Sequence[OutputDifference] = ()
 
     @property
@@ -100,10 +108,11 @@ def upgrade(
     nodes: Collection[str],
     outputs: Sequence[OutputDifference] = (),
     *,
+    policy: GatePolicy | None = None,
     strict: bool = False,
 ) -> Upgrade:
-    """Compare two targets of a record of models. ``strict``: changes on special values alone count as well."""
-    whole = compare_targets(record, record, (base, head))
+    """Compare two targets of a record of models by a policy. ``strict``: changes on special values alone count as well."""
+    whole = compare_targets(record, record, (base, head), policy)
     transitions = list(whole.transitions)
     counted = [each for each in transitions if strict or not is_special(each.execution.case)]
     others = [each for each in transitions if not strict and is_special(each.execution.case)]
