@@ -24,7 +24,8 @@ from maxpool_check.corpus.defect_versions import VersionsShown, read_versions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.blocks import Document, Paragraph, Section, Span, Table
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.writers import markdown, write_markdown
+from maxpool_check.reporting.run_view import document
+from maxpool_check.reporting.writers import markdown
 from maxpool_check.results.record import Execution, RunFooter
 from maxpool_check.results.storage import Recorder, lines_of, name_of, read
 from maxpool_check.results.summary import RunSummary
@@ -126,7 +127,7 @@ def label(path):
             recorder.write(line)
         path.write_bytes(lzma.compress(Path(folder, "record.jsonl").read_bytes(), filters=[XZ]))
         with path.with_name(f"{name_of(path)}.md").open("w") as page:
-            write_markdown(RunReport(recorder.record, recorder.record.footer.exit_code), page)
+            markdown.write(document(RunReport(recorder.record, recorder.record.footer.exit_code)), page)
     click.echo(f"{path.name}: {changed} executions labelled again")
 
 

@@ -4,6 +4,8 @@ What is written in HTML comments in front of a block: ``given: NAME...``, files 
 PROGRAM``, it is left out where that is not installed.
 A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output.
 All blocks of a page are run in one folder, in order. In quoted output, a line of three dots stands for lines that are left out.
+
+A table behind ``table: NAME`` is the table of words of that name.
 """
 
 import os
@@ -19,6 +21,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from maxpool_check.explaining.glossary import tables
 from tests.conftest import ROOT, Finished, command, environment, run_pytest
 from tests.models import zoo
 from tests.packages import CONSTRAINTS
@@ -72,6 +75,16 @@ def blocks(name):
         given, needs = (said.get(each, "") for each in ("given", "needs"))
         found.append(Block(name, match["language"], match["file"], match["text"], tuple(given.split()), needs))
     return found
+
+
+_TABLE = re.compile(r"^(?P<marker><!-- table: (?P<name>\w+) -->\n)(?:\|.*\n)+", re.MULTILINE)
+
+
+def with_tables(name):
+    """The text of a page whose tables of words are those of the code, and the names of these tables."""
+    text = PAGES[name].read_text()
+    names = [match["name"] for match in _TABLE.finditer(text)]
+    return _TABLE.sub(lambda match: f"{match['marker']}{tables()[match['name']].markdown()}\n", text), names
 
 
 CASE_FILE = (ROOT / "tests/data/pooling.yaml").read_text()
@@ -139,7 +152,7 @@ def allowed_codes(line):
 def without_versions(text):
     """The output without what depends on the machine: Python's version, seconds, and how much of the whole corpus conforms."""
     text = re.sub(r"Python \d+\.\d+\.\d+", "Python X", text)
-    text = re.sub(r"(executions  )\d+ s$", r"\1N s", text, flags=re.MULTILINE)
+    text = re.sub(r"executions in \d+ s, \d{4}-\d\d-\d\d", "executions in N s, DATE", text)
     return re.sub(r"\d{4,}( of \d{4,} comparisons conform)", r"N\1", text)
 
 

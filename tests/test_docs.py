@@ -1,31 +1,34 @@
 """The documentation: every command of README and pages runs, quoted output is what is printed, links lead somewhere.
 
-After a change that is meant: ``python -m tests.test_docs`` writes the quoted output again.
+After a change that is meant: ``python -m tests.test_docs`` writes the quoted output and the tables of words
+again, with ``tables`` the tables alone.
 """
 
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from maxpool_check.comparing.gate import Decision
-from maxpool_check.comparing.transitions import Change
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
 from maxpool_check.docs import ORDER, topics
+from maxpool_check.explaining.glossary import tables
 from maxpool_check.judging.cells import MIXED, OBSERVABLE
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reference.policies import INTERPRETATIONS
-from maxpool_check.reporting.model_report import ModelLabel, NodeState
-from maxpool_check.reporting.run_report import RunLabel
+from maxpool_check.reporting.model_report import NodeState
+from maxpool_check.results.changes import Change
 from maxpool_check.results.record import KnownStatus, Verdict
+from maxpool_check.results.result import Result
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications.specification import Reason
 from tests.conftest import ROOT, on_a_terminal
-from tests.pages import GIVEN, PAGES, README, allowed_codes, as_quoted, blocks, execute, without_versions
+from tests.pages import GIVEN, PAGES, README, allowed_codes, as_quoted, blocks, execute, with_tables, without_versions
 
 
 def follow(name, folder):
@@ -113,10 +116,19 @@ def test_every_name_that_a_report_can_print_is_explained():
     cells = {name for names in OBSERVABLE.values() for name in names} | OBSERVABLE.keys() | {MIXED}
     interpretations = {name for enum in INTERPRETATIONS.values() for name in values(enum)} | INTERPRETATIONS.keys()
     states = {state.value for state in NodeState if state.fails and state is not NodeState.ERROR}
-    verdicts = values(Verdict, KnownStatus, Severity, Reason, RunLabel, ModelLabel, Decision)
+    verdicts = values(Verdict, KnownStatus, Severity, Reason, Result, Decision)
     verdicts |= cells | interpretations | states | {variation.name for variation in VARIATIONS}
     for page, names in (("verdicts", verdicts), ("gate", values(Change, Decision)), ("model", values(NodeState))):
         assert names - {*re.findall("`([^`]+)`", prose(topics()[page].text))} == set()
+
+
+def test_pages_have_the_tables_of_words_of_the_code():
+    found = []
+    for name, path in PAGES.items():
+        text, names = with_tables(name)
+        assert text == path.read_text(), "python -m tests.test_docs tables"
+        found += [(table, name) for table in names]
+    assert sorted(found) == sorted((name, f"{table.page}.md") for name, table in tables().items())
 
 
 def test_every_kind_is_listed_with_its_sentence_and_every_page_with_its_own(cli):
@@ -154,6 +166,11 @@ def test_a_page_is_rendered_on_a_terminal_and_links_are_commands():
     assert max(map(len, on_a_terminal(50, "docs"))) <= 50
 
 
+def _write_tables():
+    for name, path in PAGES.items():
+        path.write_text(with_tables(name)[0])
+
+
 def _write():
     for name, path in PAGES.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -167,4 +184,6 @@ def _write():
 
 
 if __name__ == "__main__":
-    _write()
+    _write_tables()
+    if sys.argv[1:] != ["tables"]:
+        _write()

@@ -25,6 +25,7 @@ from maxpool_check.reporting import history
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.writers import Display
 from maxpool_check.reproducing.wording import address
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import SPECIFICATIONS
@@ -163,7 +164,7 @@ def records(tmp_path):
     return hostile_records(tmp_path)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS])
 def test_reports_of_hostile_records(records, form):
     stored = [read(path) for path in records]
     releases = [history.Release(str(number), record) for number, record in enumerate(stored)]
@@ -171,20 +172,20 @@ def test_reports_of_hostile_records(records, form):
     search = {"tested": {0: old, 1: new}, "boundaries": [Boundary(0, 1)], "skipped": {"3": HOSTILE}, "kind": None}
     texts = dict.fromkeys(("case", "case_sha256", "title", "target", "variant"), HOSTILE)
     for module, each in (
-        *((report, RunReport(each, 1, width=41, cases=True)) for each in stored),
+        *((report, RunReport(each, 1)) for each in stored),
         (history_command, history.HistoryReport(HOSTILE, [*releases, history.Release("3", None, HOSTILE)])),
         (bisect, BisectionReport(**texts, **search, origin=f"{HOSTILE}:7", versions=(HOSTILE, "2", "3"))),
     ):
-        if form in module.FORMATS:
+        for display in (Display(), Display(41, everything=True)) if form in module.FORMATS else ():
             file = io.StringIO()
-            module.FORMATS[form](each, file)
+            module.FORMATS.write(form, each, file, display)
             check_report(form, file.getvalue(), module)
     done = command("gate", *records, "--report", form, "-v")
     check_report(form, done.out, form)
 
 
 def test_colours_are_the_only_escapes_on_a_terminal(records):
-    done = command("--color", "always", "report", records[1], "--cases")
+    done = command("--color", "always", "report", records[1], "-v")
     plain = re.sub("\x1b\\[[0-9;]*m", "", done.out)
     assert plain != done.out
     assert "\x1b[8m" not in done.out
@@ -241,7 +242,7 @@ MISTAKES = {
 COMMANDS = {
     # The exit codes that each may have.
     **dict.fromkeys(
-        ["report RECORD --corpus CORPUS", "cases list CORPUS", "cases list --json CORPUS", "cases lint CORPUS",
+        ["report RECORD", "cases list CORPUS", "cases list --json CORPUS", "cases lint CORPUS",
          "defects lint CORPUS", "explain documents -p CORPUS", "run -t onnxruntime CORPUS", "run -k HOSTILE CORPUS"],
         (0, 1, 2, 3),
     ),
@@ -310,7 +311,7 @@ def test_what_fuzz_finds_on_a_hostile_target(target, tmp_path):
 def test_a_reproduction_of_a_kernel_with_a_hostile_name(corpus, tmp_path, function, case):
     kernel, folder = tmp_path / f'{NAME}"""\nimport os; os.abort()  # \\.py', tmp_path / "repro"
     kernel.write_text(f"HOSTILE = {HOSTILE!r}\n{KERNEL}")
-    words = ("repro", f"{corpus / NAME}.yaml:{case}", "-t", f"python:{kernel}:{function}", "-o", folder, "--no-shrink")
+    words = ("repro", f"{corpus / NAME}.yaml:{case}", "-t", f"python:{kernel}:{function}", "-o", folder)
     inert_command(*words).check(0)
     for name in ("repro.py", "case.yaml"):
         check((folder / name).read_text(), name)

@@ -30,6 +30,23 @@ GITLAB = yaml.safe_load(FILES[".gitlab-ci.yml"])
 JOBS = [(file, name) for file, workflow in WORKFLOWS.items() for name in workflow["jobs"]]
 JOBS += [(".gitlab-ci.yml", name) for name, job in GITLAB.items() if "script" in job]
 
+PINNED = {
+    "requirements.txt": """numpy==2.2.6
+onnxruntime == {} ; python_version > '3' \\
+    --hash=sha256:00
+onnxruntime-gpu==1.20.1
+""",
+    "uv.lock": """version = 1
+[[package]]
+name = "numpy"
+version = "2.2.6"
+[[package]]
+name = "onnxruntime"
+version = "{}"
+""",
+}
+"""Files that pin ONNX Runtime, as tools write them."""
+
 
 def test_each_file_is_what_its_system_reads():
     own = [github(path.read_text()) for path in ROOT.glob(".github/workflows/*.yml")]
@@ -59,6 +76,11 @@ def runner(request, tmp_path):
     (runner.work / "cases").mkdir()
     (runner.work / "cases/pooling.yaml").write_text(CASE_FILE)
     onnx.save(zoo.plain(), runner.work / "model.onnx")
+    (runner.work / "models").mkdir()
+    onnx.save(zoo.plain(), runner.work / "models/model.onnx")
+    (runner.work / "accepted.yaml").write_text("accepted: []\n")
+    (runner.work / "requirements.txt").write_text(PINNED["requirements.txt"].format("1.31.1"))
+    runner.check_out({"requirements.txt": PINNED["requirements.txt"].format("1.32.0")})
     return runner
 
 
@@ -117,6 +139,76 @@ def test_a_recipe_whose_gate_blocks_fails_with_its_decision_and_uploads_its_repo
     assert [done.returncode for done in failed] == [1]
     assert {name.rpartition(".")[2]: value for name, value in runner.outputs.items()}["decision"] == "BLOCK"
     assert [path.name for path in uploads if path.is_file()] == ["gate.html"]
+
+
+@pytest.fixture
+def upgrading(tmp_path):
+    """Runs the job of the recipe for pull requests, in which a file with a pin and a model changes; its machine, its failed steps."""
+
+    def run(file, base, head, model):
+        runner = Runner(tmp_path, OWN)
+        (runner.work / "models/deep").mkdir(parents=True)
+        onnx.save(model, runner.work / "models/deep/my.onnx")
+        (runner.work / "accepted.yaml").write_text("accepted: []\n")
+        (runner.work / file).write_text(base)
+        runner.check_out({file: head})
+        workflow = github(
+            FILES[".github/workflows/maxpool-upgrade.yml"].replace("FILE: requirements.txt", f"FILE: {file}")
+        )
+        job = workflow["jobs"]["upgrade"]
+        return runner, job, *runner.job(job)
+
+    return run
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("file", PINNED)
+def test_an_upgrade_of_a_pull_request_blocks_until_a_person_accepts_it(file, upgrading):
+    base, head = (PINNED[file].format(version) for version in ("1.24.4", "1.31.1"))
+    runner, job, failed, uploads = upgrading(file, base, head, zoo.resnet_v2())
+    assert ([done.returncode for done in failed], runner.outputs["steps.upgrade.outputs.decision"]) == ([1], "BLOCK")
+    assert uploads == [runner.work / "upgrade.jsonl"]
+    (annotation,) = (line for line in runner.printed.splitlines() if line.startswith("::error"))
+    assert annotation.startswith("::error file=models/deep/my.onnx,title=BLOCK%3A resnet50v2/pool1_pool/MaxPool on ")
+    repair = "maxpool-check model models/deep/my.onnx -t onnxruntime==1.31.1 --repair repaired.onnx"
+    accept = "maxpool-check defects accept upgrade.jsonl -o accepted.yaml --author NAME --reason TEXT"
+    for line in ("  do: upgrade: repaired in 1.32.0", f"repair: {repair}", f"accept: {accept}"):
+        assert f"%0A{line}" in annotation
+    assert runner.shell(accept.replace("TEXT", "Harmless."))[0].returncode == 0
+    failed, _ = runner.job(job)
+    assert (failed, runner.outputs["steps.upgrade.outputs.decision"]) == ([], "REVIEW")
+
+
+@pytest.mark.network
+def test_an_upgrade_of_a_pull_request_that_changes_nothing_is_safe(upgrading):
+    base, head = (PINNED["uv.lock"].format(version) for version in ("1.31.1", "1.32.0"))
+    runner, _, failed, _ = upgrading("uv.lock", base, head, zoo.plain())
+    assert (failed, runner.outputs["steps.upgrade.outputs.decision"]) == ([], "SAFE")
+    assert "::error" not in runner.printed
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "code"),
+    [
+        (PINNED["requirements.txt"].format("1.32.0"), "# Sorted.\nonnxruntime==1.32.0\n", 0),
+        ("onnxruntime==1.31.1\n", "onnxruntime>=1.32\n", 2),
+        ("numpy==2.2.6\n", "numpy==2.3.0\n", 2),
+        ("onnxruntime==1.31.1\n", "onnxruntime==1.31.1\nonnxruntime==1.32.0\n", 2),
+    ],
+    ids=["the same pin", "a range", "no pin", "two pins"],
+)
+def test_a_pull_request_without_an_upgrade_tests_nothing(base, head, code, upgrading):
+    runner, _, failed, uploads = upgrading("requirements.txt", base, head, zoo.plain())
+    text = (
+        "::error::requirements.txt does not pin exactly one version of"
+        if code
+        else "onnxruntime does not change: 1.32.0"
+    )
+    assert (runner.printed.startswith(text), [done.returncode for done in failed], uploads) == (
+        True,
+        [code] * (code > 0),
+        [],
+    )
 
 
 @pytest.mark.network

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import yaml
@@ -14,6 +15,15 @@ ACTION = ROOT / ".github/actions/maxpool-check/action.yml"
 def _resolved(text, values):
     """A text of a workflow with the values of its expressions; one that is not set is empty."""
     return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", lambda found: values.get(found[1], ""), str(text))
+
+
+def _holds(condition, values, *, failed):
+    """Whether a step runs by its condition: outputs, comparisons of two by ``!=``, and always(), joined by ``&&``."""
+    parts = [each.strip() for each in condition.split("&&")]
+    if failed and "always()" not in parts:
+        return False
+    pairs = (each.partition(" != ") for each in parts if each not in ("", "always()"))
+    return all(values.get(left, "") != values.get(right, "") for left, _, right in pairs)
 
 
 def github(text):
@@ -34,12 +44,30 @@ class Runner:
             # What the action would install.
             (self.temporary / "maxpool-check").symlink_to(programs.parent)
 
+    def check_out(self, changed):
+        """Make what is checked out the branch main of a remote, and check out a branch on which files are ``changed``, as CI does."""
+        source = self.work.with_name("source")
+        shutil.move(self.work, source)
+
+        def git(*words, cwd=source):
+            who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+            subprocess.run(["git", *who, *words], cwd=cwd, check=True, capture_output=True, env=environment())
+
+        git("init", "-b", "main")
+        for branch, files in (("main", {}), ("change", changed)):
+            git("checkout", "-B", branch)
+            for name, text in files.items():
+                (source / name).write_text(text)
+            git("add", ".")
+            git("commit", "--allow-empty", "-m", branch)
+        git("clone", "--depth", "1", "--branch", "change", f"file://{source}", self.work, cwd=source.parent)
+
     def shell(self, script, **variables):
         """Run a script as a step, and return what has ended and the outputs of the step."""
         outputs = self.temporary / "outputs"
         outputs.write_text("")
         given = {"GITHUB_OUTPUT": outputs, "GITHUB_STEP_SUMMARY": self.summary, "RUNNER_TEMP": self.temporary}
-        given |= {"CI_PROJECT_DIR": self.work, "GITHUB_ACTIONS": "true", **variables}
+        given |= {"CI_PROJECT_DIR": self.work, "GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "main", **variables}
         given["PATH"] = f"{self.programs}{os.pathsep}/usr/local/bin:/usr/bin:/bin"
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
@@ -66,19 +94,27 @@ class Runner:
         return done, {name: _resolved(each["value"], values) for name, each in action["outputs"].items()}
 
     def job(self, job):
-        """Run the steps of a job of GitHub, and return the scripts that failed and the files that it uploads."""
-        failed, uploads, self.outputs = [], [], {}
+        """Run the steps of a job of GitHub, and return the scripts that failed and the files that it uploads.
+
+        ``outputs`` are then those of its steps, and ``printed`` what they print.
+        """
+        failed, uploads, self.outputs, self.printed = [], [], {}, ""
         for step in job["steps"]:
-            uses, inputs, done = step.get("uses", ""), step.get("with", {}), None
-            if failed and "always()" not in step.get("if", ""):
+            uses, done, own = step.get("uses", ""), None, {}
+            inputs, variables = (
+                {name: _resolved(text, self.outputs) for name, text in step.get(key, {}).items()}
+                for key in ("with", "env")
+            )
+            if not _holds(step.get("if", ""), self.outputs, failed=failed):
                 continue
             if "/.github/actions/maxpool-check@" in uses:
                 done, own = self.action(**inputs)
-                self.outputs |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in own.items()}
             elif uses.partition("@")[0].endswith(("/upload-artifact", "/upload-sarif", "/upload-pages-artifact")):
-                uploads += _resolved(inputs.get("path") or inputs["sarif_file"], self.outputs).split()
+                uploads += (inputs.get("path") or inputs["sarif_file"]).split()
             elif "run" in step and (self.installs or "pip install" not in step["run"]):
-                done, _ = self.shell(step["run"])
+                done, own = self.shell(step["run"], **variables)
+            self.outputs |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in own.items()}
+            self.printed += done.stdout if done is not None else ""
             failed += [done] if done is not None and done.returncode else []
         return failed, [self.work / path for path in uploads]
 

@@ -1,6 +1,7 @@
 """Measures how fast the tool is, against what it stands on and what others offer, and writes a table.
 
-``python -m tests.bench [--tiny] [-o FILE]``: ``--tiny`` measures next to nothing, to see that it can be measured.
+``python -m tests.bench [--tiny] [--models] [-o FILE]``: ``--tiny`` measures next to nothing, to see that it can be measured;
+``--models`` measures the table of models again, and leaves the other one of the file as it is.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from distributed import LocalCluster
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.graphs.model import maxpool_model
+from maxpool_check.models.parts import with_outputs
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import floor_output, padded_axis
 from maxpool_check.reference.policies import Policies
@@ -39,7 +41,7 @@ from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import CASES, ROOT
-from tests.models.zoo import light
+from tests.models.zoo import light, vgg16
 
 POOLS = (
     ((1, 64, 112, 112), 3, 2, 1, 1.5),
@@ -54,6 +56,14 @@ POOLS = (
 
 BASE, HEAD, RESNET = "onnxruntime==1.31.1", "onnxruntime==1.32.0", light("resnet50")
 """The releases that a gate compares, the environments of both made before; and a model."""
+
+HEAD_OF_PAGE = """\
+# Benchmark
+
+Made by `make bench`, never edited by hand. [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
+
+"""
+MODELS = "\n## Models\n\n"
 
 SESSION = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
 LAUNCH = """
@@ -89,10 +99,11 @@ def row(what, pairs, limit=None, unit="x"):
     """A row in Markdown of what was measured, each time beside its floor.
 
     ``limit`` is a most of the times by the clock over those of the floor; with the unit ``s`` or ``MB`` of what the command
-    itself took.
+    itself took. The unit ``x + 1 s`` allows a second more.
     """
     ratios = [[getattr(one, name) / getattr(floor, name) for one, floor in pairs] for name in ("wall", "cpu")]
     of_unit = {"x": ratios[0], "s": [one.wall for one, _ in pairs], "MB": [one.memory for one, _ in pairs]}
+    of_unit["x + 1 s"] = [(one.wall - 1) / floor.wall for one, floor in pairs]
     clock, processor = (" to ".join(f"{f(each):.3g}" for f in (min, statistics.median, max)) for each in ratios)
     wanted = met = ""
     if limit is not None:
@@ -202,6 +213,21 @@ def of_commands(size):
     yield row("`model` on ResNet-50 / ONNX Runtime that makes a session of it", pairs, 3, "s")
 
 
+def of_models(size, folder):
+    """``model``, beside a bare process that runs the file and a look at its MaxPool nodes at each level of optimization."""
+    onnx.save(vgg16(), folder / "vgg16.onnx")
+    names = ("resnet50", "densenet121", "vgg19")
+    for path in (*map(light, names[: 1 if size.tiny else None]), *([] if size.tiny else [folder / "vgg16.onnx"])):
+        look, model = folder / f"look-{path.name}", onnx.load(path)
+        around = [
+            name for node in model.graph.node if node.op_type == "MaxPool" for name in (node.input[0], *node.output)
+        ]
+        onnx.save(with_outputs(model, around, {}), look)
+        floor = partial(python, Path(__file__).with_name("model_floor.py"), path, look)
+        pairs = paired(partial(tool, "model", path, "-q"), floor, size.repetitions // 2 + 1)
+        yield row(f"`model` on {path.stem} / a bare process of two sessions a level", pairs, 2, "x + 1 s")
+
+
 def of_the_evaluator(size, shape, k, s, p, limit, dtype, nan):
     """Time of the processor in one thread, on both sides."""
     shape = (*shape[:2], *[min(n, k + 2) for n in shape[2:]]) if size.tiny else shape
@@ -219,37 +245,44 @@ def of_the_evaluator(size, shape, k, s, p, limit, dtype, nan):
     yield row(f"the evaluator / ONNX Runtime's own kernel with Indices: {name}", pairs, limit)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and write a table.")
-    parser.add_argument("--tiny", action="store_true", help="next to nothing, to see that it can be measured")
-    parser.add_argument("-o", "--output", type=Path, default=ROOT / "reports/benchmark.md")
-    parser.set_defaults(cases=1000, many=10_000, most=100_000, calls=5, repetitions=5)
-    size = parser.parse_args()
-    if size.tiny:
-        vars(size).update(cases=4, many=8, most=12, calls=1, repetitions=1)
+def table(size, rows):
+    """A table, with the machine and the day that it was measured on."""
     busy, lines = os.getloadavg()[0], []
-    with tempfile.TemporaryDirectory() as folder:
-        size.corpus = case_files(Path(folder), size.cases) if size.tiny else CASES
-        pools = itertools.product(POOLS, ("float32", "float64"), (0, 0.01))
-        evaluators = (of_the_evaluator(size, *pool, dtype, nan) for pool, dtype, nan in pools)
-        for line in itertools.chain(of_runs(size, Path(folder)), of_commands(size), *evaluators):
-            print(line, flush=True)
-            lines.append(line)
+    for line in rows:
+        print(line, flush=True)
+        lines.append(line)
     versions = ", ".join(f"{each.__name__} {each.__version__}" for each in (np, onnx, onnxruntime, yaml))
-    size.output.write_text(f"""\
-# Benchmark
-
-Made by `make bench` on {datetime.datetime.now(datetime.timezone.utc).date()}, never edited by hand. \
-[CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
-
-- {os.cpu_count()} cores, {busy:.1f} of them busy when it began; {platform.platform()}, Python {platform.python_version()}, {versions}
+    return f"""\
+- {datetime.datetime.now(datetime.timezone.utc).date()}, {os.cpu_count()} cores, {busy:.1f} of them busy when it began; \
+{platform.platform()}, Python {platform.python_version()}, {versions}
 - Repetitions: {size.repetitions}, {2 * size.repetitions + 1} of the first row, fewer of long commands. Ratios are the lowest, the median
   and the highest; processor time is that of all processes, MB are those of the largest
 
 | one / its floor | by the clock | of the processor | seconds of both | MB | wanted | met |
 |---|---:|---:|---:|---:|---|---|
 {chr(10).join(lines)}
-""")
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and write tables.")
+    parser.add_argument("--tiny", action="store_true", help="next to nothing, to see that it can be measured")
+    parser.add_argument("--models", action="store_true", help="the table of models alone")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "reports/benchmark.md")
+    parser.set_defaults(cases=1000, many=10_000, most=100_000, calls=5, repetitions=5)
+    size = parser.parse_args()
+    if size.tiny:
+        vars(size).update(cases=4, many=8, most=12, calls=1, repetitions=1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if size.models:
+            first = size.output.read_text().partition(MODELS)[0]
+        else:
+            size.corpus = case_files(folder, size.cases) if size.tiny else CASES
+            pools = itertools.product(POOLS, ("float32", "float64"), (0, 0.01))
+            evaluators = (of_the_evaluator(size, *pool, dtype, nan) for pool, dtype, nan in pools)
+            first = HEAD_OF_PAGE + table(size, itertools.chain(of_runs(size, folder), of_commands(size), *evaluators))
+        size.output.write_text(first + MODELS + table(size, of_models(size, folder)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from tests.bench.__main__ import Used, python, row
 @pytest.mark.long
 def test_the_smallest_one_measures_every_row(tmp_path):
     python("-m", "tests.bench", "--tiny", "-o", tmp_path / "benchmark.md")
-    assert (tmp_path / "benchmark.md").read_text().count("\n| ") == 38
+    assert (tmp_path / "benchmark.md").read_text().count("\n| ") == 40
 
 
 def test_what_is_wanted_is_a_most():
@@ -16,3 +16,4 @@ def test_what_is_wanted_is_a_most():
         pairs = [(Used(value, 10, 100), Used(5, 5)) for value in values]
         assert row("x", pairs, 1.25).endswith(f" | 100 | at most 1.25 x | {met} |")
         assert row("x", pairs, 6.5, "s").endswith(f" | at most 6.5 s | {met} |")
+        assert row("x", pairs, 1.1, "x + 1 s").endswith(f" | at most 1.1 x + 1 s | {met} |")

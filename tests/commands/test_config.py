@@ -1,5 +1,6 @@
 """What a configuration sets, where it is looked for, and what is said about mistakes in it."""
 
+import hashlib
 import os
 import re
 
@@ -7,7 +8,8 @@ import click
 import jsonschema
 import pytest
 
-from maxpool_check.commands import configuration, options, trust
+from maxpool_check.commands import options, trust
+from maxpool_check.commands.registry import leaves
 from maxpool_check.results.storage import read
 from maxpool_check.targets.name import parse
 from tests.conftest import SMALL, command
@@ -37,28 +39,26 @@ def sources(folder, *words, **variables):
     return {key: (value, source) for key, value, source in rows}
 
 
-def test_the_command_line_of_a_record_repeats_the_run_without_the_configuration(project):
+def test_a_record_has_the_command_line_as_it_was_given_and_the_digest_of_the_configuration(project):
     configure(
         project,
         '[tool.maxpool-check]\npaths = ["cases"]\n[tool.maxpool-check.run]\nvariants = ["y-only"]\nstrict = true\n'
         'targets = ["python:kernel.py:nothing"]\nreports = {json = "report.json"}\n',
         "pyproject.toml",
     )
-    command("run", "-q", "-o", "r.jsonl", cwd=project / "below", MAXPOOL_CHECK_TIMEOUT="7").check(1)
-    assert (project / "report.json").exists()
+    digest = hashlib.sha256((project / "pyproject.toml").read_bytes()).hexdigest()
+    words = ("-q", "run", "-o", "r.jsonl", "--report", "markdown=r.md")
+    command(*words, cwd=project / "below", MAXPOOL_CHECK_TIMEOUT="7").check(1)
+    # A report of the command line replaces those of the file.
+    assert not (project / "report.json").exists()
     first = read(project / "below/r.jsonl")
-    assert list(first.header.command) == [
-        "maxpool-check", "--config", "none", "run", "--target", "python:../kernel.py:nothing", "--variants", "y-only",
-        "--timeout", "7", "--report", "json=../report.json", "--strict", "-q", "-o", "r.jsonl", "../cases",
-    ]  # fmt: skip
-    (project / "pyproject.toml").unlink()
-    command(*first.header.command[1:], cwd=project / "below")
-    second = read(project / "below/r.jsonl")
+    assert first.header.command == ("maxpool-check", *words)
+    assert first.header.configuration_sha256 == digest
     assert {each.variant for each in first.executions} == {"y-only"}
-    assert [(each.case, each.variant, each.verdict) for each in second.executions] == [
-        (each.case, each.variant, each.verdict) for each in first.executions
-    ]
-    assert second.header.cases_sha256 == first.header.cases_sha256
+    assert f"SHA-256 {digest}" in (project / "below/r.md").read_text()
+    (project / "pyproject.toml").unlink()
+    command("run", "cases", "-q", "-o", "r.jsonl", cwd=project).check(1)
+    assert "configuration_sha256" not in (project / "r.jsonl").read_text()
 
 
 def test_a_model_needs_no_arguments_with_a_configuration(project):
@@ -88,13 +88,14 @@ def test_the_section_the_environment_and_the_command_line_win_in_this_order(proj
     # The one of gate, which takes several.
     assert found["gate.base"] == ("onnxruntime==1.24.4", "maxpool-check.toml: [gate] base")
     assert "base" not in found
-    assert sources(project, MAXPOOL_CHECK_TIMEOUT="3")["timeout"] == ("3", "MAXPOOL_CHECK_TIMEOUT")
+    assert sources(project, MAXPOOL_CHECK_TIMEOUT="3")["timeout"] == ("3.0", "MAXPOOL_CHECK_TIMEOUT")
     # Each is wrong, and the one that wins is named.
-    both = {"MAXPOOL_CHECK_TIMEOUT": "-3", "MAXPOOL_CHECK_RUN_TIMEOUT": "-4"}
+    both = {"MAXPOOL_CHECK_TIMEOUT": "3", "MAXPOOL_CHECK_RUN_TIMEOUT": "-4"}
     for words, variables, message in (
         ([], both, "MAXPOOL_CHECK_RUN_TIMEOUT: '-4'"),
+        ([], {"MAXPOOL_CHECK_TIMEOUT": "-3"}, "MAXPOOL_CHECK_TIMEOUT: '-3'"),
         (["--timeout", "-5"], both, "'--timeout': '-5'"),
-        ([], {"MAXPOOL_CHECK_STRICT": "maybe"}, "MAXPOOL_CHECK_STRICT: 'maybe' is not a valid boolean"),
+        ([], {"MAXPOOL_CHECK_RUN_STRICT": "maybe"}, "MAXPOOL_CHECK_RUN_STRICT: 'maybe' is not a valid boolean"),
         ([], {"MAXPOOL_CHECK_RUN_TARGETS": "'"}, "''' is not a list of words"),
     ):
         command("run", "cases", *words, cwd=project, **variables).check(2, message)
@@ -148,8 +149,38 @@ def test_a_variable_that_is_none_of_the_tool_is_named(project):
     assert command("--config", "none", "cases", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == ""
 
 
+def test_a_shared_option_stands_before_and_behind_the_name_of_a_command(project):
+    configure(project, "[run]\ntimeout = 2\nquiet = true\n")
+    run = ("cases", "--known", "none", "-t", "onnxruntime", "--report", "json=r.json")
+    for words in (("--timeout", "-1", "run", *run), ("run", *run, "--timeout", "-1")):
+        command(*words, cwd=project).check(2, "'--timeout': '-1' is not a number of seconds above 0")
+    quiet = command("run", *run, cwd=project).check(1)
+    assert (quiet.out, quiet.err.splitlines()[0][:10]) == ("", "UNEXPECTED")
+    for words in (
+        ("-v", "--color", "always", "explain", "small:padded", "-p", "cases"),
+        ("explain", "small:padded", "-p", "cases", "-v", "--color", "always"),
+    ):
+        shown = command(*words, cwd=project).check(0).out
+        assert "\x1b[" in shown
+        assert len(shown.splitlines()) > len(
+            command("explain", "small:padded", "-p", "cases", cwd=project).out.splitlines()
+        )
+
+
+def test_a_variable_or_a_key_of_before_is_named_with_what_to_use(project):
+    warning = (
+        "warning: MAXPOOL_CHECK_JOBS sets nothing any more; use MAXPOOL_CHECK_RUN_JOBS for 'run', or 'jobs' of a "
+        "configuration for all commands\n"
+    )
+    assert command("cases", "list", "cases", cwd=project, MAXPOOL_CHECK_JOBS="3").err == warning
+    assert command("cases", "list", "cases", cwd=project, MAXPOOL_CHECK_RUN_JOBS="3").err == ""
+    configure(project, 'dask = "tcp://127.0.0.1:1"\n')
+    done = command("run", "cases", cwd=project)
+    done.check(2, "maxpool-check.toml: dask is not for all commands; it may be in the section of a command: [run]")
+
+
 def test_an_option_that_excludes_another_wins_over_the_configuration(project):
-    configure(project, 'known = ["nosuch.yaml"]\ndask = "tcp://127.0.0.1:1"\n[run]\njobs = 1\ntimeout = 9\n')
+    configure(project, 'known = ["nosuch.yaml"]\n[run]\ndask = "tcp://127.0.0.1:1"\njobs = 1\ntimeout = 9\n')
     assert command("run", "cases", "--known", "none", "-j", "1", "-q", cwd=project).err[:10] == "UNEXPECTED"
     assert "nosuch.yaml" in command("run", "cases", "-j", "1", cwd=project).err
 
@@ -313,12 +344,12 @@ def test_every_option_that_a_file_of_others_may_set_only_reads(project):
     """Each new option with a file is to be looked at."""
     kinds = {
         str(each.name): each.type
-        for _, leaf in configuration.leaves()
-        for each in leaf.params
+        for _, leaf in leaves()
+        for each in (*leaf.params, *options.SHARED)
         if isinstance(each.type, (click.Path, options.Report)) or each.name in ("dask", "offline")
     }
     kept = {name for name, kind in kinds.items() if not trust.acting_part(name, kind, "x")[0]}
-    assert kept == {"paths", "records", "known", "accept", "inputs", "histories", "corpus"}
+    assert kept == {"paths", "records", "known", "inputs"}
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_where_the_reference_disagrees(cli, tmp_path):
     changed(tmp_path / "in", "bad.json", expected={**expected, "Y": [[99, *expected["Y"][0][1:]]]})
     done = cli("cases", "import", "testgenonnx", tmp_path / "in", "-o", tmp_path / "out")
     assert (done.code, last(done.out)) == (0, "2 written, 0 left out, 1 disagree")
-    printed = "sonnx:bad Y[0, 0, 0, 0] is printed as 99"
+    printed = "sonnx:bad Y[0, 0, 0, 0]: the case expects 99"
     assert done.err.startswith(f"disagrees: {printed}, the reference has 100")
     cli("cases", "lint", tmp_path / "out").check(0, printed, "1 erratum")
     # Not imported, there is nobody to explain it.

@@ -1,5 +1,7 @@
 """``explain``: kinds, documents, clauses and words; cases by the reference alone, and beside what a target returns."""
 
+import shlex
+
 import pytest
 
 from maxpool_check.evidence.kernels import kernel_named
@@ -36,7 +38,7 @@ PLANES = """
 """
 CEILS = """
   axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by onnx-22; the target has 3, as ceil gives
-  The result equals a MaxPool with the other ceil_mode in 3 of 3 cells.
+  The result equals a MaxPool whose output size is rounded the other way in 3 of 3 cells.
   Y has the shape [1, 1, 3], expected [1, 1, 2]; Indices has the shape [1, 1, 3], expected [1, 1, 2]
   X float32[1, 1, 5]
      1.0   5.0   2.0   4.0   3.0
@@ -74,14 +76,28 @@ CEILS = """
         (f"{CEIL}off -t {kernel_named('sizes:ceils_always').target}", CEILS),
         (f"{CEIL}dilation -t {kernel_named('dilations:ignored').target}", "- 1)/2 + 1) gives (dilation-ignored)"),
         ("ORT-SEED-KEPT", "is repaired in onnxruntime 1.29.0: do not report it, upgrade\nORT-SEED-KEPT: MaxPool"),
-        ("stale", "a known defect that no longer occurs"),
-        ("REVIEW", "of an upgrade: nothing changes, or something does, and not for the worse"),
+        ("stale", "the defect no longer occurs and must be removed"),
+        ("REVIEW", "of: gate, model --base; exit code: 0; meaning: changes that do not block, such as fixed:"),
+        ("storage_order -p cases/documents/sonnx.yaml", "\nsonnx: an integer: 0; required\n"),
+        ("axis -p cases/documents/sonnx.yaml", "  OPENVINO-AXIS-RANGE     axis is in [-R, R - 1]"),
+        ("pads_begin -p cases/documents/sonnx.yaml", "other names: pads in onnx-1, onnx-8,"),
+        ("padding:zero", "Lets the padding count as 0. Seen: QNN 2.7.0"),
+        ("begin_for_the_end", "violates: ONNX-SIZE-PADS,"),
+        ("xmos_maxpool:correct", "kernel: correct, to compare others with"),
+        ("direct", "the target takes the attributes of the document as they are"),
+        ("flows", "values that flow in the model"),
+        ("extremes", "infinities, zeros of both signs, subnormal and extreme values"),
+        ("in-place", "MaxPool in the model, with the tensors around it"),
+        ("y-only", "Y alone is requested"),
+        ("indices", "Y and Indices are requested"),
+        ("BETTER", "what was wrong or not executed before is right now"),
+        ("'CONFORMS ON FINITE VALUES'", "of: model; exit code: 0; meaning: nodes are wrong on special values alone"),
     ],
 )
 def test_explain(cli, small, arguments, text):
     (small.parent / "own.yaml").write_text(OWN)
     words = arguments.replace("SMALL", str(small)).replace("OWN", str(small.parent / "own.yaml"))
-    assert text in cli("explain", *words.split(), COLUMNS="200").check(0, err="").out
+    assert text in cli("explain", *shlex.split(words), COLUMNS="200").check(0, err="").out
 
 
 def test_json_has_the_reference_and_every_interpretation(cli, small):
@@ -149,3 +165,51 @@ def test_every_kind_is_listed_in_two_columns_on_a_terminal_and_in_one_line_for_a
     assert "  y-saturated-infinity     Y is the largest finite value of the dtype instead of infinity." in whole
     listed = [line.split()[0] for line in whole if line]
     assert [word for word in listed if word in {*DivergenceKind}] == [kind.value for kind in DivergenceKind]
+
+
+def test_an_attribute_takes_one_screen_and_says_what_documents_and_defects_say(cli):
+    lines = on_a_terminal(120, "--color=never", "explain", "ceil_mode")
+    assert len([line for line in lines if line]) <= 30
+    text = " ".join(" ".join(lines).split())
+    assert (
+        "8.0 6.0 - in onnx-12, openvino-1, openvino-8, openvino-14, ort-nhwc-11; 8.0 6.0 in onnx-12, onnx-22," in text
+    )
+    assert "SONNX-R4 The attribute ceil_mode is 0." in text
+    whole = cli("explain", "ceil_mode", "-v").out
+    assert "(6 of" not in whole
+    document = cli("explain", "ceil_mode", "--json").json
+    assert document["documents"]["sonnx"] == {"type": "an integer", "values": [0], "default": None}
+    assert [name for name in (*document["clauses"], *document["defects"]) if name not in whole] == []
+    # One whose title names it, one by its conditions, one that concerns another attribute alone.
+    assert ["AIDGE-CEIL" in document["defects"], "OVEP-CEIL" in document["defects"]] == [True, True]
+    assert "ACETONE-DILATIONS" not in document["defects"]
+    assert document["points"]["Rounding up"]["refused"] == ["sonnx", "sonnx@2026-10"]
+
+
+def test_a_wrong_kernel_names_cases_that_notice_it_and_a_case_of_its_name_is_a_case(cli, tmp_path):
+    kernel = cli("explain", "padding:zero", "--json").json
+    (case, *_) = kernel["noticed"]["onnx-22"]
+    assert "ONNX-PADDING-EXCLUDED" in kernel["violates"]
+    drawn = cli("explain", case, "-t", kernel["target"]).out
+    assert "diverges" in drawn
+    assert f"maxpool-check explain {case} -t {kernel['target']}" in cli("explain", "padding:zero").out
+    (tmp_path / "padding.yaml").write_text(PADDED.format("onnx-22", "").replace("id: a", "id: zero"))
+    assert "Y float32[1, 1, 1, 3]" in cli("explain", tmp_path / "padding.yaml:zero").out
+    cli("explain", "strides_exchanged").check(2, "is the name of several wrong kernels: axes:strides_exchanged, ")
+
+
+@pytest.mark.parametrize(("case", "variant", "texts"), [
+    ("edge/neg-inf:three-axes", "y-only", ["(1 more plane of the window)"]),
+    ("edge/empty-windows:same-upper", "indices", ["Y by the document float32[1, 1, 2]\n     -   4.0"]),
+    ("nhwc/attributes:valid-ceil-formula", "y-only", [
+        "X float32[1, 3, 2], written with the channels before the positions\n",
+        "axis D1: ceil((3 - 1*(2 - 1))/2) = 1 by ort-nhwc-11",
+        "The result equals a MaxPool whose output size is rounded the other way in 4 of 4 cells.",
+    ]),
+    ("refusals/window:two-axes-strided", "y-only", ["truncated-division: A window larger than"]),
+])  # fmt: skip
+def test_what_a_drawing_leaves_out_is_said_and_what_has_no_value_is_not_written(cli, case, variant, texts):
+    done = cli("explain", case, "-t", "onnxruntime", "--variants", variant, COLUMNS="160")
+    assert [text for text in texts if text not in done.out] == []
+    # A window that is larger than the padded input has one cause, and no others beside it.
+    assert ("equals" in done.out) == ("nhwc" in case)

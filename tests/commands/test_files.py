@@ -190,7 +190,7 @@ def inputs(small, record):
         "run CASES -t KERNEL --transcript CASES/kernel.py",
         "run CASES/t.json -t KERNEL -o CASES/t.json",
         "gate RECORD RECORD --report json=RECORD",
-        "report RECORD --corpus CASES --report text=CASES/small.yaml",
+        "report RECORD --report text=RECORD",
         "history CASES --versions 1.31.1..1.31.1 --report json=CASES/small.yaml",
         "bisect CASES/small.yaml:ordinary --report json=CASES/small.yaml",
     ],

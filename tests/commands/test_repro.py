@@ -2,6 +2,8 @@
 
 import io
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tokenize
@@ -16,7 +18,7 @@ from tests.exporting.backends import failures
 
 network, long = pytest.mark.network, pytest.mark.long
 SEED, RIGHT = (f"python:{KERNELS}:{name}" for name in ("keeps_the_seed", "right"))
-FILES = {"ISSUE.md", "case.yaml", "expected.npz", "model.onnx", "repro.py", "test_data_set_0"}
+FILES = {"ISSUE.md", "case.yaml", "model.onnx", "repro.py", "test_data_set_0"}
 
 
 def run_script(folder, **changed):
@@ -72,6 +74,16 @@ def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_pa
         assert failed == ran != set()
 
 
+@network
+def test_a_defect_by_its_id_in_the_oldest_operator_set_that_shows_it(cli, tmp_path):
+    cli("repro", "ORT-NO-WINDOW", "-t", "onnxruntime", "-o", tmp_path / "r").check(0, "truncated-division")
+    assert names(tmp_path / "r") == FILES
+    assert {*re.findall("opset_import: .*", (tmp_path / "r/repro.py").read_text())} == {'opset_import: ["" : 8]>'}
+    for path in (tmp_path / "r").glob("*.onnx"):
+        path.unlink()
+    assert run_script(tmp_path / "r").returncode == 1
+
+
 @pytest.mark.parametrize(
     ("kernel", "case", "words"),
     [
@@ -114,7 +126,11 @@ def test_a_program_that_is_wrong(cli, small, tmp_path):
     done = cli("repro", "small:ordinary", "-t", target, "-p", small, "-o", folder).check(0)
     assert "got Y:\n[[[1.]]]" in done.out.replace("\n  ", "\n")
     assert run_script(folder).returncode == 1
+    # The last line says how a fix is tested.
+    name, *step = shlex.split(done.out.splitlines()[-1].removeprefix("Next: "))
+    assert (name, cli(*step).code) == ("maxpool-check", 1)
     program.write_text(text)
+    assert cli(*step).code == 0
     assert run_script(folder).returncode == 0
 
 
@@ -154,14 +170,6 @@ def test_a_script_that_does_not_show_it_writes_nothing(cli, small, tmp_path):
     repro = cli("repro", "small:neg-inf", "-t", f"python:{kernel}:maxpool", "-p", small, "-o", folder)
     repro.check(1, "not reproduced")
     assert (names(tmp_path / "out"), names(folder)) == ({"r"}, set())
-
-
-def test_without_shrinking_the_case_is_what_it_was(cli, small, tmp_path):
-    arguments = ["-t", SEED, "-p", small, "-o", tmp_path / "r", "--no-shrink", "--variant", "y-only"]
-    assert cli("repro", "small:neg-inf", *arguments).code == 0
-    (written,) = collect([tmp_path / "r/case.yaml"]).cases
-    (case,) = [one for one in collect([small]).cases if one.id == "small:neg-inf"]
-    assert written.sha256 == case.sha256
 
 
 def test_a_defect_without_an_example_is_reproduced_by_its_first_case(cli, small, tmp_path):

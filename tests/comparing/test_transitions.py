@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from maxpool_check.comparing.bisection import Bisection
-from maxpool_check.comparing.gate import GatePolicy, summarize
-from maxpool_check.comparing.transitions import Change, Incomparable, Transitions, change, paired
+from maxpool_check.comparing.gate import GatePolicy, compare_targets
+from maxpool_check.comparing.transitions import Incomparable, Transitions, change, paired
+from maxpool_check.results.changes import Change
 from maxpool_check.results.outputs import packed
 from maxpool_check.results.record import Execution, Record, Verdict
 from maxpool_check.results.storage import read
@@ -181,7 +182,7 @@ def test_the_decision_of_a_gate(pairs, blocking, line):
         for side in (0, 1)
     )
     policy = GatePolicy() if blocking is None else GatePolicy(blocking)
-    assert str(summarize(map(policy.assessed, Transitions(old, new, ("t", "t"))))) == line
+    assert str(compare_targets(old, new, ("t", "t"), policy).summary) == line
 
 
 def check(history):

@@ -1,11 +1,11 @@
-"""Files of defects, added to by the tool: nothing else is touched."""
+"""Files of defects and of accepted results, added to by the tool: nothing else is touched."""
 
 from dataclasses import replace
 
 import pytest
 
-from maxpool_check.corpus.defect_file import read_defects
-from maxpool_check.corpus.editing import add
+from maxpool_check.corpus.defect_file import read_accepted, read_defects
+from maxpool_check.corpus.editing import add_accepted
 
 DEFECT = """\
 # reviewed
@@ -23,26 +23,41 @@ defects:
         kinds: [y-lowest-for-neg-inf, indices-sentinel]
         variants: [indices]
 """
+ACCEPTED = """\
+accepted:
+  - runtime: onnxruntime   # on the CPU
+    versions: ==1.31.1
+    kinds: [y-lowest-for-neg-inf, indices-sentinel]
+    variants: [indices]
+    cases: [a:b]
+    author: Ada
+    reason: >-
+      No infinity
+      gets there.
+    expires: 2099-12-31
+"""
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_defects_are_added_at_the_end_and_the_existing_text_is_kept(tmp_path, ending):
-    path = tmp_path / "known-divergences.yaml"
-    path.write_bytes(DEFECT.replace("\n", ending).encode())
-    (existing,) = read_defects(path)
-    name = 'more-"quoted"-#'
-    effects = tuple(replace(each, defect=name) for each in existing.effects)
-    add(path, [replace(existing, id=name, effects=effects)])
+def test_entries_are_added_at_the_end_and_the_existing_text_is_kept(tmp_path, ending):
+    path, text = tmp_path / "known-divergences.yaml", DEFECT + ACCEPTED
+    path.write_bytes(text.replace("\n", ending).encode())
+    (existing,), defects = read_accepted([path]), read_defects(path)
+    add_accepted(path, [replace(existing, reason='more "quoted" # words')])
     new = path.read_bytes()
-    assert new.startswith(DEFECT.rstrip().replace("\n", ending).encode())
+    assert new.startswith(text.rstrip().replace("\n", ending).encode())
     assert new.count(ending.encode()) == new.count(b"\n")
-    assert [defect.id for defect in read_defects(path)] == ["SEED", name]
+    assert [entry.reason for entry in read_accepted([path])] == [existing.reason, 'more "quoted" # words']
+    assert read_defects(path) == defects
 
 
-def test_a_file_without_defects_gets_its_first_one(tmp_path):
-    source, absent, empty = (tmp_path / f"{name}.yaml" for name in ("source", "absent", "empty"))
-    source.write_text(DEFECT)
-    empty.write_text("defects: []\n")
-    for path in (absent, empty):
-        add(path, read_defects(source))
-        assert read_defects(path) == read_defects(source)
+def test_a_file_without_entries_gets_its_first_one(tmp_path):
+    source, absent, empty, defects = (tmp_path / f"{name}.yaml" for name in ("source", "absent", "empty", "defects"))
+    source.write_text(ACCEPTED)
+    empty.write_text("accepted: []\n")
+    defects.write_text(DEFECT)
+    for path in (absent, empty, defects):
+        add_accepted(path, read_accepted([source]))
+        (entry,) = read_accepted([path])
+        assert (entry.cases, entry.author, str(entry.expires)) == (("a:b",), "Ada", "2099-12-31")
+    assert defects.read_text().startswith(DEFECT)

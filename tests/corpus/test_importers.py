@@ -204,7 +204,7 @@ def test_what_a_data_set_prints_wrongly_or_does_not_have_and_a_tensor_over_the_l
     stored(tmp_path / "b", model())
     corpus = collect([tmp_path])
     assert "there is no test_data_set_0" in corpus.left_out[0].message
-    assert "Y[0, 0, 1, 0] is printed as 14.0, the reference has 13.0" in disagreements(corpus.cases[0])[0]
+    assert "Y[0, 0, 1, 0]: the case expects 14.0, the reference has 13.0" in disagreements(corpus.cases[0])[0]
     assert "X has 16 cells; the limit is 15" in problem_of(tmp_path / "a", 15)
 
 
@@ -313,7 +313,9 @@ def test_every_bit_of_every_dtype_is_read_back(X, tmp_path_factory):
     np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
     # What is printed has no payload of a NaN.
     assert case.expect.Y.dtype == X.dtype
-    assert same(case.expect.Y, X).all()
+    # A NaN of bfloat16 that signals is no mistake here, but numpy may warn of it.
+    with np.errstate(invalid="ignore"):
+        assert same(case.expect.Y, X).all()
 
 
 def test_a_tensor_without_cells(tmp_path):

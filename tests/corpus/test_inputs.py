@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.problems import BadValue
-from maxpool_check.corpus.random_tensors import draw
+from maxpool_check.corpus.random_tensors import draw, stream
 from maxpool_check.corpus.tensors import array, array_of_bits, recipe
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
@@ -153,3 +153,10 @@ def test_special_values_contain_nan_only_on_request():
     assert (np.isnan(special).any(), np.isnan(with_nan).any()) == (False, True)
     assert {np.inf, -np.inf, 0.0, np.finfo("f4").max, np.finfo("f4").smallest_subnormal} <= set(special.tolist())
     assert np.signbit(special[special == 0]).any()
+
+
+def test_a_normal_tensor_is_the_sum_of_twelve_numbers_whether_or_not_it_is_drawn_in_blocks():
+    for size in (2**15, 2**15 + 1, 2**16 + 3):
+        numbers = stream(3, 12 * size).reshape(12, size) >> np.uint64(32)
+        total = numbers.sum(0).astype(np.float64) / 2**32 - 6
+        assert (draw("normal", 3, (size,), np.dtype("f8"), False) == total).all()

@@ -459,7 +459,7 @@ def test_a_number_on_any_page_and_a_byte_of_any_file_is_named(bundle, tmp_path):
 def test_what_is_no_bundle_is_refused(bundle, tmp_path):
     for content in (b"", b"text", packed(bundle)[:-1], packed({"x": b""})):
         assert command("evidence", "verify", written(tmp_path, content)).code == 1
-        assert command("evidence", "diff", tmp_path / "evidence.tar", tmp_path / "evidence.tar").code == 2
+        assert command("gate", tmp_path / "evidence.tar", tmp_path / "evidence.tar").code == 2
     assert command("evidence", "verify", tmp_path).code == 2
     none = command("evidence", "verify", tmp_path / "none.tar")
     none.check(2, "not found; 'maxpool-check evidence build' writes a bundle")
@@ -579,36 +579,18 @@ def test_no_release_is_run_again_with_an_option_that_may_name_a_file(tmp_path, o
     assert f"{name} was not run again: its options may name a file of this machine, which would be executed" in done.out
 
 
-def test_what_changed_between_bundles(bundle, tmp_path):
+def test_a_gate_compares_the_records_of_two_bundles(bundle, tmp_path):
     old, new = tmp_path / "old.tar", tmp_path / "new.tar"
     old.write_bytes(packed(bundle))
-    assert command("evidence", "diff", old, old).check(0).out == "Nothing changed.\n"
-    changed = member(CASE_FILE, replaced(b"start: -9", b"start: -8"))(bundle)
-    changed = member("clauses/sonnx.yaml", replaced(b"states: ", b"states: Not "))(changed)
-    changed = member(DEFECT_FILE, replaced(b"id: SEED", b"id: OTHER"))(changed)
     hide = change((KERNEL, "small:neg-inf", "indices"), "conforms", **CONFORMING)
-    new.write_bytes(packed(edited(hide, put("9.9.9", 0, "targets", 0, "version"), seal=dict)(changed)))
-    command("evidence", "diff", old, new).check(
-        1, "changed: small:padded", "removed: SEED", "added: OTHER", "version: ", " -> 9.9.9", "1 fixed",
-        "fixed: small:neg-inf (indices): diverges -> conforms", "clauses: 1 change\n  changed: ",
-    )  # fmt: skip
-    new.write_bytes(
-        packed(
-            edited(put("2.7", 0, "targets", 0, "environments", 0, "version"), put(3, -1, "exit_code"), seal=dict)(
-                bundle
-            )
-        )
-    )
-    command("evidence", "diff", old, new).check(1, "environment 1: ", "'2.7'", "runs: 2 changes")
-    aliases = "\n".join(
-        ["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1},*a{n - 1},*a{n - 1}]" for n in range(1, 30))]
-    ).encode()
-    new.write_bytes(packed({**changed, "clauses/onnx.yaml": aliases}))
-    command("evidence", "diff", old, new).check(1)
-    new.write_bytes(packed(edited(hide, put("9.9.9", 0, "targets", 0, "version"), seal=dict)(changed)))
-    found = command("evidence", "diff", old, new, "--json").json["differences"]
-    assert {"clauses", "cases", "known defects", "environments", "results"} == set(found)
-    assert command("evidence", "diff", old, tmp_path / "none.tar").code == 2
+    new.write_bytes(packed(edited(hide, seal=dict)(bundle)))
+    sides = ("--base", KERNEL, "--head", KERNEL)
+    command("gate", old, old, *sides).check(0, "SAFE  no observable change")
+    command("gate", old, new, *sides).check(0, "REVIEW  1 fixed of ")
+    command("gate", new, old, *sides, "--report", "json").check(1)
+    command("gate", old, tmp_path / "none.tar").check(2, "not found; 'maxpool-check evidence build' writes a bundle")
+    new.write_bytes(b"text")
+    command("gate", old, new, *sides).check(2, f"cannot read the bundle {new}: not an archive of evidence")
 
 
 def test_a_record_of_some_cases_verifies_with_all_that_they_were_selected_from(tmp_path):

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxpool_check.judging.cells import value_kinds
 from maxpool_check.judging.comparison import compare
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import NUMPY, lowest
 from maxpool_check.specifications.specification import override
 from tests.judging.oracles import BOTH, INF, NAN, OPEN, STRICT, oracle_for, outputs_of
@@ -136,3 +138,14 @@ def test_any_single_change_of_an_output_is_detected(seed, pads, storage_order):
         if outputs[output][at] != value:
             outputs[output][at] = value
             assert [tuple(np.argwhere(wrong.cells)[0]) for wrong in compare(oracle, outputs, BOTH).wrong] == [at]
+
+
+def test_values_of_many_long_windows_are_found_in_these():
+    X = np.where(np.arange(3000) < 1500, np.float32(0), np.float32(1)).reshape(1, 1, -1)
+    X[..., ::100] = 2
+    oracle = oracle_for(X, kernel_shape=[600])
+    Y = np.zeros_like(oracle.pooled.Y)
+    is_first = (np.arange(Y.size) < 1500).reshape(Y.shape)
+    kinds = value_kinds(oracle, Y, oracle.pooled.Y != Y)
+    assert np.array_equal(kinds[DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM], is_first)
+    assert np.array_equal(kinds[DivergenceKind.Y_FROM_OUTSIDE_WINDOW], ~is_first)

@@ -147,7 +147,7 @@ DILATED, IGNORED = (f"ceil((7 + 0 + 0 - {dilation}*(2 - 1) - 1)/2 + 1)" for dila
         # Another number than the rounding is shown in a formula of its own.
         ("dilations:ignored", "ceil-mode:dilation", DILATED, "dilation-ignored", IGNORED),
         # Several mistakes explain the outputs: none is named.
-        ("sizes:ceils_always", "auto-pad:valid", "floor((3 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1)", "", ""),
+        ("sizes:ceils_always", "auto-pad:valid", "ceil((3 - 1*(2 - 1))/2)", "", ""),
     ],
 )
 def test_formulas_give_the_sizes_beside_them(kernel, case, formula, mistake, instead):

@@ -174,3 +174,42 @@ def test_a_document_with_a_domain_is_executed_there_too():
     assert variants_of(("Y",), domain) == (Y_ONLY, y_only)
     refused = judge(NHWC, {y_only: RefusedByTarget("FAIL", "no such operator")})[y_only]
     assert (refused.verdict.value, refused.limit) == ("refuses", True)
+
+
+def rules(window):
+    """What each rule for NaN makes of a window; the last is that of a scan that keeps a NaN in its first cell alone."""
+    numbers = window[~np.isnan(window)]
+    ignored = numbers.max() if numbers.size else NAN
+    return [
+        ignored,
+        numbers.max(initial=-INF),
+        NAN if len(numbers) < len(window) else ignored,
+        NAN if np.isnan(window[0]) else ignored,
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_output_that_no_single_rule_for_nan_explains_is_inconsistent(seed):
+    """Whether the rule changes from channel to channel, or from place to place; by loops of its own, without the reference."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 50, (1, 3, 6)).astype(np.float32)
+    X[rng.random(X.shape) < 0.3] = NAN
+    X[0, :, 2] = NAN
+    by_rule = np.array([[rules(plane[at : at + 2]) for at in range(5)] for plane in X[0]], np.float32).transpose(
+        2, 0, 1
+    )
+    by_channel = rng.integers(0, 4, (1, 3, 1))
+    by_cell = rng.integers(0, 4, (1, 3, 5))
+    oracle = graph_oracle(X, policies=OPEN, kernel_shape=[2])
+    verdicts = set()
+    for choice in (by_channel, by_cell, *(np.full((1, 1, 1), rule) for rule in range(4))):
+        Y = np.take_along_axis(by_rule, np.broadcast_to(choice, (1, 3, 5)), 0)
+        judgement = judge(oracle, {Y_ONLY: Returned({"Y": Y})})[Y_ONLY]
+        is_one_rule = any(np.array_equal(Y[0], each, equal_nan=True) for each in by_rule)
+        assert (judgement.verdict == "conforms") == is_one_rule
+        assert (judgement.verdict == "inconsistent", judgement.kinds) == (
+            not is_one_rule,
+            () if is_one_rule else ("y-nan-mixed",),
+        )
+        verdicts.add(judgement.verdict.value)
+    assert verdicts == {"conforms", "inconsistent"}

@@ -134,7 +134,7 @@ CALLS = [f"m = local.f{number + 1} (x) y = local.f{number + 1} (m)" for number i
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (broken.cyclic(), "which only a later node makes: the graph has a cycle, or its nodes are not in order"),
+        (broken.cyclic(), "its graph has a cycle, of the nodes 'A', 'Y'"),
         (written(graph(f"Y = {POOL} (nobody)")), "which nothing makes"),
         (written(graph(f"Y = {POOL} (X) Y = {POOL} (X)")), "two nodes make the tensor"),
         (functions("y = local.f1 (x)", "y = local.f0 (x)"), "calls itself"),

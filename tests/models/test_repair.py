@@ -17,6 +17,7 @@ from maxpool_check.judging.defects import WRONG, Severity
 from maxpool_check.judging.kinds import DivergenceKind, read_table
 from maxpool_check.models.repair import try_remedies
 from maxpool_check.models.rewriting import REWRITES
+from maxpool_check.results.storage import read
 from maxpool_check.running.runner import ExecutionConfig, LocalRunner
 from maxpool_check.targets.name import parse
 from tests.conftest import CASES, KERNELS, shipped
@@ -65,12 +66,12 @@ def test_the_first_remedy_that_works_is_written_and_nothing_else_changes(cli, tm
     assert (done.code, done.err) == (0, ""), done.out
     assert [text for text in ("\nREPAIRED  ", *texts) if text not in done.out] == []
     assert different(onnx.load(path), onnx.load(out)) == changed
-    cli("model", path, "-t", TARGET, "--repair", out, "-q", "--report", f"json={tmp_path}/report.json")
-    report = json.loads((tmp_path / "report.json").read_text())
-    made = report["repair"]
+    record = tmp_path / "record.jsonl"
+    cli("model", path, "-t", TARGET, "--repair", out, "-q", "--report", f"json={tmp_path}/report.json", "-o", record)
+    made = json.loads((tmp_path / "report.json").read_text())["repair"]
     assert (made["complete"], made["sha256"]) == (True, hashlib.sha256(out.read_bytes()).hexdigest())
     # Each node is proved at five levels of optimization, alone and in the model.
-    cases = {each["case"] for each in report["results"] if "/in-place/" not in each["case"]}
+    cases = {each.case for each in read(record).executions if "/in-place/" not in each.case}
     assert sum(node["executions"] for node in made["nodes"]) > 2 * len(cases)
     assert made["executions_in_the_model"] == 5 * len(made["nodes"])
     assert made["disabled_optimizers"] == []

@@ -52,6 +52,34 @@ def resnet_v2():
     return helper.make_model(graph, producer_name="tf2onnx", opset_imports=imports, ir_version=oldest)
 
 
+def vgg16(size=240):
+    """VGG-16 with a small classifier: 65 MB of weights, and MaxPool after blocks of Conv and Relu."""
+    nodes, weights, X, channels = [], {}, "X", 3
+    for block, (wide, count) in enumerate(((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))):
+        for number in range(count):
+            name = f"conv{block}_{number}"
+            weights[f"{name}_w"] = (wide, channels, 3, 3)
+            nodes.append(helper.make_node("Conv", [X, f"{name}_w"], [name], pads=[1] * 4, kernel_shape=[3, 3]))
+            nodes.append(helper.make_node("Relu", [name], [f"{name}_relu"]))
+            X, channels = f"{name}_relu", wide
+        nodes.append(helper.make_node("MaxPool", [X], [f"pool{block}"], kernel_shape=[2, 2], strides=[2, 2]))
+        X = f"pool{block}"
+    weights["classes"] = (512 * (size // 32) ** 2, 60)
+    nodes += [helper.make_node("Flatten", [X], ["flat"]), helper.make_node("MatMul", ["flat", "classes"], ["Y"])]
+    random = np.random.default_rng(0)
+    scaled = {
+        name: (random.standard_normal(shape) * (2 / np.prod(shape[1:] if len(shape) > 2 else shape[:1])) ** 0.5).astype(
+            np.float32
+        )
+        for name, shape in weights.items()
+    }
+    sizes = {"X": [1, 3, size, size], "Y": [1, 60]}
+    source, target = (helper.make_tensor_value_info(name, TensorProto.FLOAT, each) for name, each in sizes.items())
+    graph = helper.make_graph(nodes, "vgg16", [source], [target], list(initializers(scaled)))
+    imports = versions(onnx=17)
+    return helper.make_model(graph, opset_imports=imports, ir_version=helper.find_min_ir_version_for(imports))
+
+
 def plain(opset=22, batch=1, height=24, width=24):
     """Conv, Relu, MaxPool, Conv: what many of the others are made of."""
     text = f"""plain (float[{batch},3,{height},{width}] X) => (float[{batch},4,h,w] Y) {{
@@ -61,6 +89,13 @@ def plain(opset=22, batch=1, height=24, width=24):
         [last] Y = Conv (C, V)
     }}"""
     return written(text, CONV_WEIGHTS, onnx=opset)
+
+
+def exposed(**sizes):
+    """`plain` with LeakyRelu, behind which any value can be, instead of Relu."""
+    model = plain(**sizes)
+    model.graph.node[1].op_type = "LeakyRelu"
+    return model
 
 
 def quantized(folder, activation="uint8", form="QDQ"):

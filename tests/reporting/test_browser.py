@@ -72,7 +72,7 @@ def pages(tmp_path_factory):
     made = {name: reports()[name] for name in OF_REPORTS} | {"hostile": (report, RunReport(hostile, 1))}
     for name, (module, each) in made.items():
         (folder / f"{name}.html").write_text(written("html", each, module), encoding="utf-8")
-    assert trace("trace", "--report", f"html={folder / 'trace.html'}").code == 0
+    assert trace("trace", "--report", f"html={folder / 'trace.html'}").code == 1
     (folder / "small.yaml").write_text(SMALL)
     command("run", "small.yaml", "-q", "-o", "small.jsonl", cwd=folder)
     done = command("evidence", "build", "small.jsonl", "--cases", "small.yaml", "-o", "evidence.tar", cwd=folder)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
@@ -23,13 +24,14 @@ from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.models.testing import ModelTest
 from maxpool_check.models.upgrade import upgrade
-from maxpool_check.reporting import changes, github
+from maxpool_check.reporting import changes_items, github, run_items
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.model_report import ModelReport
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.writers import LARGEST
+from maxpool_check.reporting.writers import Display
+from maxpool_check.reporting.writers.markdown import LARGEST
 from maxpool_check.results.details import AllowedDifference, Cell
 from maxpool_check.results.record import Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.results.storage import read
@@ -198,24 +200,27 @@ EXTENSIONS = {
     "text": "txt", "markdown": "md", "github": "github.md", "html": "html", "json": "json", "junit": "xml", "sarif": "sarif",
     "csv": "csv",
 }  # fmt: skip
-DISPLAYS = {"color.txt": {"color": True}, "verbose.txt": {"width": 72, "verbose": True}, "cases.md": {"verbose": True}}
+DISPLAYS = {
+    "color.txt": Display(color=True), "verbose.txt": Display(72, everything=True), "everything.md": Display(everything=True),
+}  # fmt: skip
 CLAUSES = ("MAX", "INDICES-FIRST", "AUTO-PAD-C2", "PADS-C1", "GENERAL", "NAN-ALONE")
 TRACES = {"trace": (["trace"], CLAUSES), "partial": (["partial-last", "partial-right"], CLAUSES[:3])}
 """Records, and the clauses that are traced to cases of ``trace.yaml``, of which the second ones lack some."""
-MANY = ("many", "many-changes", "many-releases")
-FILES = [
-    *(f"{name}.{EXTENSIONS[form]}" for name, (module, _) in reports().items() for form in module.FORMATS if "many" not in name),
-    *(f"{name}.{form}" for name in MANY for form in ("txt", "md")), "many.cases.md", "many.github.md", "many-changes.github.md",
-    *(f"{name}.{extension}" for name in ("run", "gate", "upgrade") for extension in DISPLAYS),
+WHOLE = ("run", "gate", "upgrade", "history", "bisection")
+"""A rich report of each view, which is compared in all formats; others are compared as text."""
+EVERY = [
+    *(f"{name}.{EXTENSIONS[form]}" for name, (module, _) in reports().items() for form in module.FORMATS),
+    *(f"{name}.{extension}" for name in ("run", "gate", "upgrade", "many") for extension in DISPLAYS),
     *(f"{name}.annotations" for name in ("run", "incomplete", "errors", "gate", "undecided")),
     *(f"{name}.{EXTENSIONS[form]}" for name in TRACES for form in TRACE_FORMATS), "trace.verbose.txt",
 ]  # fmt: skip
+FILES = [name for name in EVERY if name.partition(".")[0] in (*WHOLE, "trace") or name.partition(".")[2] == "txt"]
 
 
-def written(form, made, module):
+def written(form, made, module, display=None):
     """A report in a format."""
     file = io.StringIO()
-    module.FORMATS[form](made, file)
+    module.FORMATS.write(form, made, file, display or Display())
     return file.getvalue()
 
 
@@ -230,7 +235,7 @@ def trace(name, *words):
 def rendered(name):
     """A report as text; of a page without the style and the scripts that all have."""
     stem, _, extension = name.partition(".")
-    form = {"annotations": "annotations", "color.txt": "text", "verbose.txt": "text", "cases.md": "markdown"}.get(
+    form = {"annotations": "annotations", "color.txt": "text", "verbose.txt": "text", "everything.md": "markdown"}.get(
         extension
     )
     form = form or next(form for form, each in EXTENSIONS.items() if each == extension)
@@ -239,12 +244,10 @@ def rendered(name):
     else:
         module, made = reports()[stem]
         if form == "annotations":
-            commands = github.workflow_commands(made.record) if module is report else changes.workflow_commands(made)
-            text = "".join(f"{line}\n" for line in commands)
+            items = run_items if module is report else changes_items
+            text = "".join(f"{line}\n" for line in github.commands(items.annotations(made)))
         else:
-            display = DISPLAYS.get(extension, {})
-            display = display | {"cases": True} if module is report and "verbose" in display else display
-            text = written(form, replace(made, **display), module)
+            text = written(form, made, module, DISPLAYS.get(extension))
     return re.sub(r"(?s)<(style|script)>.*?</\1>|'sha256-[^']*'|&#39;sha256-.*?&#39;", r"<\1>", text)
 
 
@@ -253,9 +256,9 @@ def test_report(name):
     assert rendered(name) == (GOLDEN / name).read_text(), "if this is meant: python -m tests.reporting.test_golden"
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".xml", ".sarif"))])
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith((".xml", ".sarif"))])
 def test_what_ci_systems_read_has_their_schema_and_each_test_once(name):
-    text = (GOLDEN / name).read_text()
+    text = rendered(name)
     if name.endswith(".sarif"):
         for run in Sarif.model_validate_json(text).runs:
             assert {result.rule_id for result in run.results} <= {rule.id for rule in run.tool.driver.rules}
@@ -270,16 +273,45 @@ def test_what_ci_systems_read_has_their_schema_and_each_test_once(name):
     assert [document.failures, document.skipped, document.errors] == counts
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("md") and "cases" not in name])
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".json")])
+def test_json_follows_the_schema_that_docs_shows(name):
+    document = json.loads(rendered(name))
+    _, command_of, _ = document["schema"].split("/")
+    schema = command("docs", f"schema-{command_of}").json
+    Draft202012Validator.check_schema(schema)
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(document)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith("md") and "everything" not in name])
 def test_markdown_stays_short(name):
-    text = (GOLDEN / name).read_text()
+    text = rendered(name)
     assert len(text) <= LARGEST
     assert max(map(len, text.splitlines())) <= 400
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("name", [name for name in reports() if name not in ("model", "upgrade")])
+def test_a_screen_has_no_line_that_is_longer_than_it_and_ends_with_the_result(name, width):
+    module, made = reports()[name]
+    lines = written("text", made, module, Display(width)).splitlines()
+    verdict = module.FORMATS.document(made).verdict
+    # A command is copied, and never broken.
+    assert [line for line in lines if len(line) > max(width, 100) and "maxpool-check" not in line] == []
+    assert any(line.startswith(f"{verdict.word}  ") for line in lines[-3:])
+
+
+def test_the_report_of_an_annotation_names_each_line_of_a_case():
+    for name in ("incomplete", "errors", "undecided"):
+        lines = rendered(f"{name}.annotations").splitlines()
+        assert lines
+        assert all(line.startswith("::error") for line in lines)
+
+
 if __name__ == "__main__":
+    for file in sorted({path.name for path in GOLDEN.iterdir()} & {*EVERY} - {*FILES}):
+        (GOLDEN / file).unlink()
     for file in FILES:
         text = rendered(file)
-        if text != (GOLDEN / file).read_text():
+        if not (GOLDEN / file).exists() or text != (GOLDEN / file).read_text():
             print(f"tests/data/golden/{file} is new")
             (GOLDEN / file).write_text(text)

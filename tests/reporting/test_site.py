@@ -23,7 +23,7 @@ HISTORY = ROOT / "reports/onnxruntime-history.json.xz"
 def site(tmp_path_factory):
     """The site of some of the committed records."""
     folder = tmp_path_factory.mktemp("site") / "site"
-    command("report", *RECORDS, "--history", HISTORY, "-o", folder).check(0)
+    command("report", *RECORDS, HISTORY, "-o", folder).check(0)
     return folder
 
 
@@ -118,13 +118,13 @@ def test_a_site_is_replaced_and_nothing_else_is(tmp_path):
     ("arguments", "message"),
     [
         (["copy/record.jsonl"], "two records are called 'record'"),
-        (["--history", "record.jsonl"], "is no JSON report of a history"),
-        (["--history", "missing.json"], "File 'missing.json' not found"),
+        (["history.json"], "is no JSON report of a history"),
+        (["missing.json"], "File 'missing.json' not found"),
         (["missing.jsonl"], "missing.jsonl"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path, arguments, message):
-    for path in (tmp_path / "record.jsonl", tmp_path / "copy/record.jsonl"):
+    for path in (tmp_path / "record.jsonl", tmp_path / "copy/record.jsonl", tmp_path / "history.json"):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(GOLDEN.read_bytes())
     command("report", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path).check(2, message)

@@ -72,7 +72,8 @@ def test_every_observation_of_a_recorded_case_is_needed():
         for defect in defects()
         for effect in defect.effects
         for case in effect.digests.values()
-        if effect.variants is not None
+        # What was seen without AVX-512 was not recorded, and an observation with it covers the same cases.
+        if effect.variants is not None and "no-avx512f" not in effect.conditions.processor
     ]
     tried, needless = 0, []
     for defect, effect, name in random.Random(61).sample(observed, 300):

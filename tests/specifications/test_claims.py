@@ -66,7 +66,7 @@ def test_the_smallest_axis_that_refutes_a_claim_is_named():
 def test_explain_lists_the_claims_and_what_an_edition_changes(cli):
     document = cli("explain", "sonnx@2026-10", "--json").json
     assert len(document["claims"]["fail"]) == len(FAILING["sonnx@2026-10"]) + 1
-    assert any("is printed as inf, the reference has nan" in text for text in document["claims"]["fail"])
+    assert any("the case expects inf, the reference has nan" in text for text in document["claims"]["fail"])
     shown = cli("explain", "sonnx@2026-10", COLUMNS="400").out
     for text in ("Changed since sonnx@seed", "spatial axes: 2 -> 1, 2, 3, 4", "Proposed: [R4]: p < k"):
         assert text in shown, text

@@ -187,7 +187,9 @@ def test_what_is_accepted_is_bound_to_the_kernel_or_program(cli, corpus, kernel,
     other.write_text((tmp_path / "kernel.py").read_text())
     for target, another in ((wrong, f"python:{other}:maxpool"), (replying(TELLS), f"{replying(TELLS)} -x")):
         assert cli("run", corpus / "onnx.yaml", "-t", target, "-o", record, "-q").code == 1
-        assert cli("defects", "accept", record, "--reason", "wrong on purpose", "-o", known).code == 0
+        assert (
+            cli("defects", "accept", record, "--author", "Ada", "--reason", "wrong on purpose", "-o", known).code == 0
+        )
         assert target.partition(" ")[0] in known.read_text()
         assert cli("run", corpus / "onnx.yaml", "-t", target, "--known", known).code == 0
         assert cli("run", corpus / "onnx.yaml", "-t", another, "--known", known).code == 1

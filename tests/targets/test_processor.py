@@ -114,16 +114,23 @@ def test_a_defect_is_expected_on_the_processors_that_it_names_and_never_stale_el
     assert {entry.id: entry.status for entry in record.footer.known}.get("LOWEST") == after
 
 
-@pytest.mark.parametrize(("model", "features"), [("Nehalem", ("sse4.1",)), ("Haswell", ("sse4.1", "avx", "avx2"))])
-def test_onnx_runtime_gives_nothing_unexpected_on_an_older_processor(cli, monkeypatch, tmp_path, model, features):
+FILES = ("edge/sixteen-channels", "edge/neg-inf", "edge/nan", "contexts/layout", "sonnx/float")
+
+
+@pytest.mark.parametrize(("model", "features", "paths"), [
+    ("Nehalem", ("sse4.1",), [ROOT / f"cases/{name}.yaml" for name in FILES]),
+    ("Haswell", ("sse4.1", "avx", "avx2"), [ROOT / "cases"]),
+])  # fmt: skip
+def test_onnx_runtime_gives_nothing_unexpected_on_an_older_processor(
+    cli, monkeypatch, tmp_path, model, features, paths
+):
     """ONNX Runtime's wheel in an emulator: its blocks of channels have 8 floats there, and 16 with AVX-512."""
     # Kernels that the older of them does not have.
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     if shutil.which("qemu-x86_64") is None or platform.machine() != "x86_64":
         pytest.skip("there is no qemu-x86_64 (Debian: qemu-user)")
-    names = ("edge/sixteen-channels", "edge/neg-inf", "edge/nan", "contexts/layout", "sonnx/float")
     words = ("-t", f"onnxruntime?cpu={model}", "--timeout", "120", "-o", tmp_path / "record.jsonl", "-q")
-    done = cli("run", *(ROOT / f"cases/{name}.yaml" for name in names), *words)
+    done = cli("run", *paths, *words)
     record = read(tmp_path / "record.jsonl")
     processor = record.header.targets[0].processor
     assert (processor.model, processor.features) == ("emulated by qemu-x86_64", features)

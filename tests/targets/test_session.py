@@ -370,7 +370,7 @@ def test_memory_is_limited(cli, small, tmp_path):
     script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
     target = f"python:{script}:greedy"
     done = cli("run", small, "-k", "small:ordinary", "-t", target, "--report", "json", MAXPOOL_CHECK_MEMORY="2000")
-    assert {fault["smallest"]["verdict"] for fault in done.json["faults"]} <= {"refuses", "crashes"}
+    assert {fault["example"]["verdict"] for fault in done.json["faults"]} <= {"refuses", "crashes"}
     assert "Memory" in done.out
 
 
