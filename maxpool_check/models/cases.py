@@ -251,7 +251,9 @@ class CaseMaker:
             return []
         dilations = self.node.attributes.get("dilations") or [1] * len(kernel)
         extents = [min(size, (k - 1) * d + 1) for size, k, d in zip(spatial, kernel, dilations, strict=True)]
-        block = np.ndindex(*(extents if math.prod(extents) <= _LARGEST_BLOCK else (min(extent, 3) for extent in extents)))
+        if math.prod(extents) > _LARGEST_BLOCK:
+            extents = [min(extent, 3) for extent in extents]
+        block = np.ndindex(*extents)
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
         corner = np.ndindex(min(channels, 4), *(min(size, 12 if len(spatial) < 3 else 6) for size in spatial))
         weights = (3, *range(3, 2 * len(spatial) + 3, 2))
