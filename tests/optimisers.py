@@ -1,6 +1,6 @@
 """Optimisers of ONNX models that are wrong on purpose, and some that are right: functions that change a model.
 
-The models are those of ``graphs/model.py``, whose nodes are a chain.
+The models are those of ``graphs/model.py``.
 """
 
 from typing import NamedTuple
@@ -176,7 +176,37 @@ def fold_transposes(model):
             fold(model, first, pool, last)
 
 
-RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes)
+def maker(model, name):
+    """The node that makes a tensor, or None."""
+    return next((node for node in model.graph.node if name in node.output), None)
+
+
+def merge_pools_in_a_row(model):
+    """A MaxPool without Indices takes the input of the one before it, with a window of both: right for stride 1 and small pads."""
+    for second in nodes_of(model, MAX_POOL):
+        first = maker(model, second.input[0])
+        if first is None or first.op_type != MAX_POOL or len(second.output) > 1:
+            continue
+        kernels, pads = [], []
+        for node in (first, second):
+            kernel = attribute(node, "kernel_shape")
+            plain = {"kernel_shape", "pads", "storage_order"} >= {each.name for each in node.attribute}
+            own = attribute(node, "pads", [0] * 2 * len(kernel))
+            kernels.append(kernel)
+            pads.append(own if plain and all(pad < k for pad, k in zip(own, kernel * 2, strict=True)) else None)
+        if None not in pads:
+            set_attribute(second, "kernel_shape", [a + b - 1 for a, b in zip(*kernels, strict=True)])
+            set_attribute(second, "pads", [a + b for a, b in zip(*pads, strict=True)])
+            second.input[0] = first.input[0]
+
+
+def exchange_operands_of_equal(model):
+    """Equal, Max and Min give the same in either order."""
+    for node in (*nodes_of(model, "Equal"), *nodes_of(model, "Max"), *nodes_of(model, "Min")):
+        node.input[:] = node.input[::-1]
+
+
+RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes, merge_pools_in_a_row, exchange_operands_of_equal)
 
 
 class Wrong(NamedTuple):
@@ -393,6 +423,62 @@ def cast_pairs(model):
         dropped(*ops)(model)
 
 
+def as_if_equal(model):
+    for node in nodes_of(model, "Equal"):
+        node.input[1] = node.input[0]
+
+
+def exchange_inputs(op, first, second):
+    def optimise(model):
+        for node in nodes_of(model, op):
+            node.input[first], node.input[second] = node.input[second], node.input[first]
+
+    return optimise
+
+
+def overwrite_what_is_shared(model):
+    for op in ("Neg", "Abs", "Clip"):
+        for node in nodes_of(model, op):
+            name, result = node.input[0], node.output[0]
+            others = [each for each in model.graph.node if each is not node and name in each.input]
+            if not others or maker(model, name) is None:
+                continue
+            changed = type(node).FromString(node.SerializeToString())
+            model.graph.node.remove(node)
+            model.graph.node.insert(list(model.graph.node).index(maker(model, name)) + 1, changed)
+            for other in others:
+                other.input[:] = [result if each == name else each for each in other.input]
+
+
+def one_pool_of_each_tensor(model):
+    for pool in nodes_of(model, MAX_POOL):
+        for other in nodes_of(model, MAX_POOL):
+            if other.input == pool.input and len(other.output) == 1:
+                for name in ("kernel_shape", "pads"):
+                    set_attribute(other, name, attribute(pool, name))
+
+
+def one_window_for_two(model):
+    for node in (*nodes_of(model, "Max"), *nodes_of(model, "Min")):
+        pools = [maker(model, name) for name in node.input]
+        if len(pools) == 2 and all(pool is not None and pool.op_type == MAX_POOL for pool in pools):
+            for name in ("kernel_shape", "pads"):
+                largest = [max(pair) for pair in zip(*(attribute(pool, name) for pool in pools), strict=True)]
+                for pool in pools:
+                    set_attribute(pool, name, largest)
+
+
+def first_of_concat_alone(model):
+    for node in nodes_of(model, "Concat"):
+        pools = [name for name in node.input if (made := maker(model, name)) is not None and made.op_type == MAX_POOL]
+        node.input[:] = [pools[0] if name in pools else name for name in node.input]
+
+
+def greater_or_equal(model):
+    for node in nodes_of(model, "Greater"):
+        node.op_type = "GreaterOrEqual"
+
+
 FOLDED, MERGED, TRANSPOSED = "pad-folded-into-pads", "max-pools-merged", "transpose-folded-wrongly"
 MOVED, QUANTISED = "relu-moved", "quantisation-moved"
 
@@ -460,4 +546,14 @@ WRONG = (
     Wrong("The branches of an If return their input.", branches_of_another_if),
     Wrong("A Loop of one iteration is taken for one of none.", loop_without_iteration),
     Wrong("The nodes of a function lose the optional attributes of MaxPool.", function_without_strides),
+    Wrong("X is taken to be equal to its maxima.", as_if_equal),
+    Wrong("The branches of a Where are exchanged.", exchange_inputs("Where", 1, 2)),
+    Wrong("The operands of a Sub are exchanged.", exchange_inputs("Sub", 0, 1)),
+    Wrong("A Sub behind MaxPool moves before it, and takes X from itself.", moved(MAX_POOL, "Sub")),
+    Wrong("An Add or a Mul behind MaxPool moves before it.", moved(MAX_POOL, "Add|Mul")),
+    Wrong("A function overwrites the tensor that MaxPool takes, too.", overwrite_what_is_shared),
+    Wrong("MaxPools of one tensor are taken for one, whatever their windows.", one_pool_of_each_tensor),
+    Wrong("The Max or Min of two MaxPools becomes a MaxPool of the larger window.", one_window_for_two),
+    Wrong("MaxPools that a Concat joins are taken for the first of them.", first_of_concat_alone),
+    Wrong("A Greater becomes a GreaterOrEqual.", greater_or_equal),
 )

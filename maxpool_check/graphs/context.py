@@ -51,6 +51,12 @@ class Composition:
         return maxima
 
     @property
+    def differs_by_place(self) -> bool:
+        """Whether the function of a maximum depends on its place."""
+        numbers = (each for node in self.nodes for each in node.constant_inputs)
+        return any(node.named_inputs for node in self.nodes) or any(each.size > 1 for each in numbers)
+
+    @property
     def signs_zeros(self) -> bool:
         """Whether the sign of a zero defines that of its value, which is a zero of nothing else."""
         return all(node.op in _SIGNING for node in self.nodes)

@@ -202,6 +202,15 @@ class Oracle:
             return maxima if self.pooling.activation is None else self.pooling.activation.of(maxima)
         return maxima
 
+    def made_of(self, maximum: np.generic) -> np.ndarray:
+        """What Y would be if the maximum of each window were this value."""
+        return self.activated(np.full(self.pooled.Y.shape, maximum, self.core.dtype))
+
+    @property
+    def differs_by_place(self) -> bool:
+        """Whether nodes behind MaxPool make something else of the same maximum in another place."""
+        return isinstance(self.pooling.activation, Composition) and self.pooling.activation.differs_by_place
+
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""
         return self.pooled.Y.dtype if output == "Y" else np.dtype(self.pooling.numbering.dtype)
