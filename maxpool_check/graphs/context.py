@@ -103,6 +103,12 @@ class Context:
         return bool(self.before or self.after or self.initializer or self.inside or self.indices)
 
     @property
+    def has_functions(self) -> bool:
+        """Whether a node makes other values than it takes."""
+        nodes = [node for node in (*self.before, *self.after) if node.op not in _UNCHANGED]
+        return any(is_elementwise(node) or node.op in COMBINING for node in nodes)
+
+    @property
     def uses_indices(self) -> bool:
         """Whether a node behind MaxPool takes its Indices."""
         return any(node.op == "MaxUnpool" for node in self.after)
