@@ -6,7 +6,7 @@ The models are those of ``graphs/model.py``.
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 MAX_POOL = "MaxPool"
 
@@ -116,6 +116,11 @@ def sizes_of_input(model):
         if value.name == "X":
             return [size.dim_value or None for size in value.type.tensor_type.shape.dim]
     return []
+
+
+def type_of_input(model):
+    """The declared element type of X."""
+    return next(value.type.tensor_type.elem_type for value in model.graph.input if value.name == "X")
 
 
 def around(model):
@@ -337,6 +342,37 @@ def plane_indices_into_unpool(model):
         unpool.input[1] = "in_plane"
 
 
+def unpool_by_addition(model):
+    sizes = sizes_of_input(model)
+    for pool, unpool in chains(model, MAX_POOL, "MaxUnpool") if sizes and None not in sizes else ():
+        names = ("kernel_shape", "strides", "pads")
+        is_undone = all(attribute(pool, name) == attribute(unpool, name) for name in names)
+        is_known = producer(model, pool) is None and model.opset_import[0].version >= 16
+        if not (is_undone and is_known and type_of_input(model) == TensorProto.FLOAT):
+            continue
+        set_constant(model, "line", np.array([-1]))
+        set_constant(model, "zeros", np.zeros(np.prod(sizes), np.float32))
+        set_constant(model, "sizes_of_X", np.array(sizes))
+        place = list(model.graph.node).index(unpool)
+        nodes = [
+            helper.make_node("Reshape", [unpool.input[0], "line"], ["maxima_in_line"]),
+            helper.make_node("Reshape", [unpool.input[1], "line"], ["indices_in_line"]),
+            helper.make_node(
+                "ScatterElements", ["zeros", "indices_in_line", "maxima_in_line"], ["sums"], reduction="add"
+            ),
+            helper.make_node("Reshape", ["sums", "sizes_of_X"], [unpool.output[0]]),
+        ]
+        model.graph.node.remove(unpool)
+        for node in reversed(nodes):
+            model.graph.node.insert(place, node)
+
+
+def unpool_by_strides(model):
+    for unpool in nodes_of(model, "MaxUnpool"):
+        del unpool.input[2:]
+        set_attribute(unpool, "kernel_shape", list(attribute(unpool, "strides")))
+
+
 def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
 
     def optimise(model):
@@ -527,6 +563,10 @@ WRONG = (
     Wrong("A Transpose reverses all axes.", without("Transpose", "perm")),
     Wrong("The output of MaxPool stays in blocks of eight channels.", leave_blocks, "blocked-layout"),
     Wrong("MaxUnpool gets Indices that count in each plane.", plane_indices_into_unpool),
+    Wrong("MaxUnpool adds up cells that have the same index.", unpool_by_addition),
+    Wrong(
+        "MaxUnpool passes over output_shape and the kernel, and gives the strides times the size.", unpool_by_strides
+    ),
     Wrong("Two MaxPools become one as if the first had stride 1.", merged(lambda k, m, _: k + m - 1), MERGED),
     Wrong("They become one whose window has the size of both together.", merged(lambda k, m, _: k + m)),
     Wrong(
