@@ -1,6 +1,6 @@
 """The fields of a case that describe the graph around its MaxPool: ``graph``, ``opset`` and ``input: {as: ...}``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +9,8 @@ import onnx
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
-from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, NOT_FIELDS, Context, node_of
-from maxpool_check.graphs.node import Inexact
+from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, NOT_FIELDS, Context, node_of, wired
+from maxpool_check.graphs.node import Inexact, Node
 from maxpool_check.graphs.operators import field_names
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
@@ -55,25 +55,17 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
         for name in node.keys() - {*NOT_FIELDS} - known:
             message = f"{node['op']} has no field '{name}'{nearest(name, sorted(known))}"
             raise BadValue(message, *_node_path(graph, number), name)
-    judged = [
-        number for number, node in enumerate(nodes) if node.keys() <= {"op", "consumers"} and node["op"] == MAX_POOL
-    ]
-    if len(judged) != 1:
-        hint = "its attributes are those of the case" if not judged else "the others need attributes of their own"
-        raise BadValue(
-            f"expected one {{op: MaxPool}} without further keys, the judged one, found {len(judged) or 'none'}; {hint}",
-            "graph",
-        )
-    at = judged[0]
+    at = _judged(nodes)
     after = nodes[at + 1 :]
     for number, node in enumerate(after, at + 1):
         if node.get("consumers", 1) > 1:
-            message = "consumers: 2 belongs to MaxPool or to a node before it"
+            message = "consumers: 2 belongs to the judged MaxPool or to a node before it"
             raise BadValue(message, *_node_path(graph, number), "consumers")
     try:
         before, behind = tuple(map(node_of, nodes[:at])), tuple(map(node_of, after))
     except (Inexact, TypeError, ValueError) as error:
         raise BadValue(str(error), "graph") from error
+    _check_outputs(before, behind, graph)
     return Context(
         opset=fields.get("opset", document.onnx.since),
         before=before,
@@ -84,6 +76,35 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
         inside=data.get("inside"),
         indices=_counted(data),
     )
+
+
+def _judged(nodes: Sequence[Mapping[str, Any]]) -> int:
+    """The number of the judged MaxPool. Raises :class:`BadValue`."""
+    names = [node["name"] for node in nodes if "name" in node]
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise BadValue(f"two nodes have the name {again}", "graph")
+    pools = [(number, node) for number, node in enumerate(nodes) if node["op"] == MAX_POOL]
+    judged = [number for number, node in pools if node.keys() <= {"op", "consumers"}]
+    if len(judged) != 1:
+        hint = "its attributes are those of the case" if not judged else "the others need attributes of their own"
+        if any(node.keys() <= {"op", "consumers", "name", "from"} and len(node) > 1 for _, node in pools):
+            hint += "; its output is Y, and it takes that of the node before it, so that it has neither name nor from"
+        raise BadValue(
+            f"expected one {{op: MaxPool}} without further keys, the judged one, found {len(judged) or 'none'}; {hint}",
+            "graph",
+        )
+    return judged[0]
+
+
+def _check_outputs(before: Sequence[Node], behind: Sequence[Node], graph: Any) -> None:
+    """Check that something takes the output of each node but the last. Raises :class:`BadValue`."""
+    needed: set[str] = set()
+    for first, nodes, start in (("Y", behind, len(before) + 1), ("X", before, 0)):
+        for number, node in reversed([*enumerate(wired(nodes, first))]):
+            is_last = number == len(nodes) - 1
+            if not is_last and node.name not in needed and node.consumers == 1:
+                raise BadValue(f"nothing takes the output of {node.op}", *_node_path(graph, start + number))
+            needed |= {*node.taken}
 
 
 def _counted(data: Mapping[str, Any]) -> str | None:

@@ -103,7 +103,8 @@ def _window(oracle: GraphOracle, at: tuple[int, ...]) -> Lines:
     if number >= 0:
         chosen = pooling.layout.arranged([int(i) for i in np.unravel_index(number, oracle.core.shape)])
         index = f", index {pooled.Indices[at]}" if pooling.indices and pooled.Indices is not None else ""
-        result = f"Y is {pooled.Y[at]}, from X{coordinates(chosen)}{index}"
+        made = "" if pooling.activation is None else f", made of the maximum {pooled.maxima[at]}"
+        result = f"Y is {pooled.Y[at]}{made}, from X{coordinates(chosen)}{index}"
     elif pooled.undefined[at]:
         result = "no cell of X is in the window: the document gives no result"
     else:

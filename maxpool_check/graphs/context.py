@@ -25,8 +25,8 @@ BEHIND = "behind"
 _UNCHANGED = ("Identity", "Dropout")
 """Elementwise operators that return their input."""
 
-_SIGNING = ("Neg", "Abs")
-"""Elementwise operators that define the sign of a zero."""
+_SIGNING = ("Neg", "Abs", *COMBINING)
+"""Operators on cells in the same place that define the sign of a zero."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Composition:
 
     @property
     def signs_zeros(self) -> bool:
-        """Whether the sign of a zero defines that of its value, which is a zero of nothing else."""
+        """Whether the sign of a zero defines that of its value."""
         return all(node.op in _SIGNING for node in self.nodes)
 
 
@@ -103,10 +103,10 @@ class Context:
         return bool(self.before or self.after or self.initializer or self.inside or self.indices)
 
     @property
-    def has_functions(self) -> bool:
-        """Whether a node makes other values than it takes."""
-        nodes = [node for node in (*self.before, *self.after) if node.op not in _UNCHANGED]
-        return any(is_elementwise(node) or node.op in COMBINING for node in nodes)
+    def leaves_zeros_open(self) -> bool:
+        """Whether a node may make zeros whose sign no document defines."""
+        signing = (*_UNCHANGED, *_SIGNING)
+        return any(is_elementwise(node) and node.op not in signing for node in (*self.before, *self.after))
 
     @property
     def uses_indices(self) -> bool:
@@ -327,7 +327,7 @@ class MaxPoolGraph:
             taken = [name for name in dict.fromkeys(node.taken) if name in traces]
             if not taken and node.name in self._apart:
                 continue
-            check_names(node, {**traces, **self._apart})
+            check_names(node, {**self._apart, **traces})
             first, *others = [traces[name] for name in taken]
             is_mixed = any(each.is_mixed or each.functions != first.functions for each in (first, *others))
             if node.op in COMBINING:

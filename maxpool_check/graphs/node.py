@@ -56,7 +56,7 @@ class Node:
         """The numbers that it takes besides its first input, in place of tensors."""
         listed = self.fields.get("inputs") or ()
         numbers = (each["data"] if isinstance(each, Mapping) else each for each in listed if not isinstance(each, str))
-        return tuple(np.asarray(each) for each in numbers)
+        return tuple(np.asarray(each, object) for each in numbers)
 
     def taking(self, name: str) -> "Node":
         """The same with the tensor of that name, or its first input if it takes only one, as one without a name."""
@@ -116,6 +116,8 @@ def tensor(value: Any, dtype: str, name: str) -> np.ndarray:
     if dtype not in NUMPY:
         raise Inexact(f"{name} has the unknown dtype '{dtype}'")
     target = NUMPY[dtype]
+    if any(each is None or isinstance(each, bool | list) for each in np.asarray(value, object).flat):
+        raise Inexact(f"{name} must be numbers, in lists of equal length, got {value}")
     try:
         if is_float(target):
             return np.asarray(rounded(np.asarray(value, np.float64), target))
@@ -336,7 +338,7 @@ ELEMENTWISE: dict[str, Function] = {
 """The operators on each cell alone."""
 
 
-def _rounded_once(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Combination:
+def _rounded_once(function: Callable[[np.ndarray, np.ndarray], np.ndarray], op: str) -> Combination:
     """ONNX Add-14, Sub-14 and Mul-14: the exact result, which IEEE rounds once; ONNX defines none beyond an integer type."""
 
     def combine(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
@@ -348,19 +350,19 @@ def _rounded_once(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> C
         result = function(first.astype(object), second.astype(object))
         limits = np.iinfo(first.dtype)
         if result.size and not limits.min <= result.min() <= result.max() <= limits.max:
-            raise Inexact(f"a result beyond {first.dtype.name}: ONNX does not define it")
+            raise Inexact(f"{op} with a result beyond {first.dtype.name}: ONNX does not define it")
         return result.astype(first.dtype)
 
     return combine
 
 
-def _compared(function: np.ufunc) -> Combination:
+def _compared(function: np.ufunc, op: str) -> Combination:
     """ONNX Equal-19 and Greater-13; zeros of both signs are equal."""
 
     def combine(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
         (second,) = others
         for operand in (first, second):
-            _check_no_nan(operand, "a comparison")
+            _check_no_nan(operand, op)
         return np.asarray(function(first, second))
 
     return combine
@@ -387,11 +389,11 @@ def _where(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
 
 
 COMBINING: dict[str, Combination] = {
-    "Add": _rounded_once(np.add),
-    "Sub": _rounded_once(np.subtract),
-    "Mul": _rounded_once(np.multiply),
-    "Equal": _compared(np.equal),
-    "Greater": _compared(np.greater),
+    "Add": _rounded_once(np.add, "Add"),
+    "Sub": _rounded_once(np.subtract, "Sub"),
+    "Mul": _rounded_once(np.multiply, "Mul"),
+    "Equal": _compared(np.equal, "Equal"),
+    "Greater": _compared(np.greater, "Greater"),
     "Max": _extreme(np.less, "Max"),
     "Min": _extreme(np.greater, "Min"),
     "Where": _where,

@@ -3,7 +3,7 @@
 onnx is imported on first use: most runs have no graphs of several nodes.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ from maxpool_check.graphs.movements import (
 )
 from maxpool_check.graphs.node import COMBINING, COUNTS, ELEMENTWISE, Inexact, Node, tensor
 from maxpool_check.reference.dtypes import NUMPY, name_of, same
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from onnx.defs import OpSchema
@@ -87,12 +89,14 @@ def apply(
     if node.op in ELEMENTWISE:
         return ELEMENTWISE[node.op](node, X, opset)
     if node.op in COMBINING:
+        others = [each for each in inputs.values() if each is not None]
+        shapes = [X.shape, *(each.shape for each in others)]
         try:
-            return COMBINING[node.op](X, *inputs.values())
-        except Inexact as error:
-            raise Inexact(f"{node.op}: {error}") from error
-        except ValueError as mistake:
-            raise Inexact(f"{node.op}: {mistake}") from mistake
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = " and ".join(str([*shape]) for shape in shapes)
+            raise Inexact(f"{node.op}: tensors of the shapes {listed} do not broadcast") from None
+        return COMBINING[node.op](X, *others)
 
     def further(value: Any) -> np.ndarray:
         return named[value] if isinstance(value, str) else tensor(value, dtype, f"a constant of {node.op}")
@@ -213,24 +217,36 @@ def inputs_of(
     return inputs
 
 
-def check_names(node: Node, known: Container[str]) -> None:
+def check_names(node: Node, known: Collection[str]) -> None:
     """Check that the node takes tensors that are known. Raises :class:`Inexact`."""
+    names = [name for name in known if name.isidentifier() or "-" in name]
     for name in node.taken:
         if name not in known:
-            raise Inexact(f"{node.op} takes {name}, which no node before it makes; names are X, Y and those of nodes")
+            hint = nearest(name, names) or f"; known are {', '.join(names)}"
+            raise Inexact(f"{node.op} takes {name}, which no node before it makes{hint}")
 
 
 def _further(node: Node, dtype: str, named: Tensors) -> list[np.ndarray]:
     """The tensors of the field ``inputs``. Numbers have the dtype of a named tensor, of Where, or that of the first input."""
     listed, (least, most) = node.fields.get("inputs"), COUNTS.get(node.op, (1, 1))
     if not isinstance(listed, list | tuple):
-        raise Inexact(f"{node.op} needs inputs, a list of tensors")
+        raise Inexact(f"{node.op} needs inputs, a list of numbers and names, such as [X]")
     if node.op in COMBINING and not least <= len(listed) <= most:
-        raise Inexact(f"{node.op} takes {least if least == most else f'{least} to {most}'} inputs, got {len(listed)}")
+        count = plural(least, "input") if least == most else f"{least} to {most} inputs"
+        raise Inexact(f"{node.op} takes {count} besides its first, got {len(listed)}")
     check_names(node, {**named, node.source: ()})
     names = [each for each in listed if isinstance(each, str)]
-    if node.op == "Where" and names:
-        dtype = name_of(named[names[0]].dtype)
+    if (node.op == "Where") != (dtype == "bool") and node.op in COMBINING:
+        needed = "a condition first, of Equal or Greater" if node.op == "Where" else "numbers; put a Cast before it"
+        raise Inexact(f"{node.op} takes {needed}, got {'truth values' if dtype == 'bool' else dtype}")
+    if node.op == "Where":
+        sources = [
+            *(named[name].dtype.name for name in names),
+            *(each["dtype"] for each in listed if isinstance(each, dict)),
+        ]
+        if not sources:
+            raise Inexact("Where of numbers alone has no dtype; name it, as in {dtype: float32, data: 1}")
+        dtype = sources[0]
     what = f"inputs of {node.op}"
     return [named[each] if isinstance(each, str) else tensor(each, dtype, what) for each in listed]
 

@@ -111,12 +111,8 @@ class GraphOracle(Oracle):
             wrong = wrong_tensor("Y", outputs.get("Y"), self.output.dtype, self.output.shape)
             if wrong is not None:
                 yield wrong
-            elif not self._is_right(outputs["Y"], self.output)[self.sources < 0].all():
-                is_mixed = self.graph.is_mixed
-                message = (
-                    f"Y differs in cells that {'come from several of' if is_mixed else 'do not come from'} MaxPool"
-                )
-                yield WrongOutput("Y", DivergenceKind.GRAPH_OUTPUT, None, message)
+            elif (cells := ~self._is_right(outputs["Y"], self.output) & (self.sources < 0)).any():
+                yield self._wrong_beside(outputs["Y"], cells)
         for name, number in self.graph.context.side_outputs.items():
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
@@ -127,10 +123,19 @@ class GraphOracle(Oracle):
                     message = f"the output {name} of the graph, of {self.graph.context.before[number].op}, is wrong"
                     yield WrongOutput(name, DivergenceKind.GRAPH_OUTPUT, None, message)
 
+    def _wrong_beside(self, Y: np.ndarray, cells: np.ndarray) -> WrongOutput:
+        """What is wrong with an output of the graph in these cells, which show no single cell of MaxPool."""
+        at = tuple(np.argwhere(cells)[0].tolist())
+        where = "come from several of" if self.graph.is_mixed else "do not come from"
+        others = f" (and {int(cells.sum()) - 1} more)" if cells.sum() > 1 else ""
+        message = f"Y differs in cells that {where} MaxPool: Y{[*at]} is {Y[at]}, expected {self.output[at]}{others}"
+        is_sign = not ((Y != 0) | (self.output != 0))[cells].any()
+        return WrongOutput("Y", DivergenceKind.Y_SIGNED_ZERO if is_sign else DivergenceKind.GRAPH_OUTPUT, None, message)
+
     def _is_right(self, tensor: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Where a tensor is right; no document defines the sign of a zero that a function makes."""
         zeros = (tensor == 0) & (expected == 0)
-        return same(tensor, expected) | zeros if self.graph.context.has_functions else same(tensor, expected)
+        return same(tensor, expected) | zeros if self.graph.context.leaves_zeros_open else same(tensor, expected)
 
     def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """Whether the Y of MaxPool is an output of the graph as well, and wrong."""

@@ -236,10 +236,9 @@ class Oracle:
             return agrees | zeros
         if is_float(Y.dtype) and (policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY):
             # Zeros of either sign are equal maxima, but the zero of Y must be in the window, or made of one there.
-            maxima = np.array([-0.0, 0.0], Y.dtype)
-            made = maxima if activation is None else activation.of(maxima)
-            for is_held, zero in zip(self.holds_zeros, made, strict=True):
-                agrees |= zeros & is_held & (np.signbit(Y) == np.signbit(zero))
+            for is_held, zero in zip(self.holds_zeros, (-0.0, 0.0), strict=True):
+                made = self.made_of(self.core.dtype.type(zero))
+                agrees |= zeros & is_held & (interpretation.maxima == 0) & (np.signbit(Y) == np.signbit(made))
         return agrees
 
     def judges_alike(self, other: "Oracle", *, indices: bool) -> bool:

@@ -166,10 +166,13 @@ def test_padding_with_zero_is_seen_behind_a_branch(after, expected, named):
         ([Node("Neg", source="X")], "does not come from the judged MaxPool"),
         ([Node("Add", {"inputs": ["Z"]})], "Add takes Z, which no node before it makes"),
         ([Node("Neg", source="Z")], "Neg takes Z, which no node before it makes"),
-        ([Node("Add", {"inputs": ["X", "X"]})], "Add takes 1 inputs, got 2"),
-        ([Node("Where", {"inputs": ["X", 0]})], "Where of operator set 22 has no float32"),
+        ([Node("Add", {"inputs": ["X", "X"]})], "Add takes 1 input besides its first, got 2"),
+        ([Node("Where", {"inputs": ["X", 0]})], "Where takes a condition first, of Equal or Greater, got float32"),
         ([Node("Add", {"inputs": [{"dtype": "int8", "data": 1}]})], "has no input of int8"),
-        ([Node("Add", {"inputs": [[[[1, 2, 3]]]]})], "Add: operands could not be"),
+        (
+            [Node("Add", {"inputs": [[[[1, 2, 3]]]]})],
+            r"Add: tensors of the shapes \[1, 1, 4, 4\] and \[1, 1, 3\] do not broadcast",
+        ),
     ],
 )
 def test_a_branch_without_a_result_is_refused_with_its_reason(after, message):
@@ -182,3 +185,42 @@ def test_a_result_that_the_document_leaves_open_is_no_result_of_a_mixed_graph():
     zeros[0, 0, :2, :2] = [[-0.0, 0.0], [-4, -5]]
     with pytest.raises(Inexact, match="leaves the output of MaxPool open"):
         oracle_of(LESS_MAXIMUM, zeros, kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 0, 0]).check_exact()
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ("[{op: MaxPool}, {op: Add, inputs: [{}]}]", "missing 'dtype'"),
+        ("[{op: MaxPool}, {op: Add, inputs: [{dtype: float32}]}]", "missing 'data'"),
+        ("[{op: MaxPool}, {op: Add, inputs: [{dtype: float32, data: [[1, 2], [3]]}]}]", "in lists of equal length"),
+        ("[{op: MaxPool}, {op: Add, inputs: [[null]]}]", "must be numbers"),
+        ("[{op: MaxPool}, {op: Add, inputs: [true]}]", "expected"),
+        ("[{op: MaxPool}, {op: Add, inputs: X}]", "expected a list"),
+        ("[{op: MaxPool}, {op: Add}]", "Add needs inputs, a list of numbers and names, such as [X]"),
+        ("[{op: MaxPool}, {op: Equal}, {op: Add, inputs: [0]}]", "Equal needs inputs"),
+        (
+            "[{op: MaxPool}, {op: Equal, inputs: [X]}, {op: Add, inputs: [0]}]",
+            "Add takes numbers; put a Cast before it",
+        ),
+        (
+            "[{op: MaxPool}, {op: Equal, inputs: [X]}, {op: Where, inputs: [1, 0]}]",
+            "Where of numbers alone has no dtype",
+        ),
+        ("[{op: MaxPool, name: p}, {op: Neg}]", "its output is Y"),
+        ("[{op: MaxPool}, {op: Neg, name: X}]", "letters, digits, - and _, a letter first; not X, Y"),
+        ("[{op: Relu, name: a}, {op: MaxPool}, {op: Neg, name: a}]", "two nodes have the name a"),
+        ("[{op: Relu, name: a}, {op: Abs, from: X}, {op: MaxPool}]", "nothing takes the output of Relu"),
+        ("[{op: MaxPool}, {op: Neg}, {op: Relu, from: Y}]", "nothing takes the output of Neg"),
+        ("[{op: Relu, name: two}, {op: MaxPool}, {op: Add, inputs: [tow]}]", "did you mean 'two'?"),
+        ("[{op: MaxPool}, {op: Add, inputs: [q]}]", "known are X, Y"),
+        ("[{op: Add, inputs: [Y]}, {op: MaxPool}]", "Add takes Y, which no node before it makes"),
+        ("[{op: MaxPool}, {op: Relu, inputs: [X]}]", "Relu has no field 'inputs'"),
+        ("[{op: MaxPool}, {op: Relu, from: ''}]", "shorter than 1 character"),
+    ],
+)
+def test_a_mistake_in_a_branch_is_named(tmp_path, graph, message):
+    text = f"spec: onnx-22\ncases:\n  - id: a\n    title: A\n    opset: 22\n    input: {{dtype: float32, shape: [1, 1, 3, 3], fill: 1}}\n    graph: {graph}\n"
+    (tmp_path / "a.yaml").write_text(f"{text}    attributes: {{kernel_shape: [3, 3], pads: [1, 1, 1, 1]}}\n")
+    with pytest.raises(maxpool_check.CorpusError) as mistake:
+        maxpool_check.read_cases(tmp_path / "a.yaml")
+    assert message in str(mistake.value)
