@@ -67,6 +67,11 @@ class NodeAnalysis:
         return [f"{each}; {who}" if who and each.startswith(SEVERAL_SIZES) else each for each in self.open_points]
 
     @property
+    def tested_as(self) -> list[tuple[str, ...]]:
+        """The operators of the graphs that it is tested in, besides alone."""
+        return [*dict.fromkeys(each.case.context.operators for each in self.cases if each.case.context.has_nodes)]
+
+    @property
     def contradicting_output(self) -> str:
         """That the file declares another shape of Y than follows; empty if it does not."""
         resolved, X = self.node.resolved(self.node.document, self.node.tested), self.node.tested.shape

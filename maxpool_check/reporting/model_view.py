@@ -153,6 +153,12 @@ class _View:
         headings = ["node", "MaxPool", "between", "input", *(["SONNX"] * report.checks_profile), *heads]
         wide = frozenset([len(headings) - 1] if report.upgrade is not None else [])
         yield Table(headings, rows, label=f"Nodes of {of.path.name}", wide=wide)
+        cut = [
+            f"{_cut(node.node.name)} is also tested in the graph {', '.join(operators)}"
+            for node in model.nodes
+            for operators in node.tested_as
+        ]
+        yield from [Bullets(cut, rank=blocks.REPORT)] if cut else []
 
     @property
     def excluded(self) -> bool:
