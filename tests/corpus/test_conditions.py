@@ -61,6 +61,10 @@ WINDOWS = {
         case(ceil_mode=2, refused=True),
         case(storage_order=2, ceil_mode=0, auto_pad="NOTSET", refused=True),
     ),
+    "(some given-auto-pad != explicit or some given-rounding != floor or some given-storage-order != row-major)": (
+        case(storage_order=2, refused=True),
+        case(storage_order=0, ceil_mode=0, dilations=0, refused=True),
+    ),
     "some given-storage-order != row-major": (case(storage_order=2, refused=True), case(storage_order=0)),
     "some given-storage-order != column-major": (case(storage_order=2, refused=True), case(storage_order=1)),
     "(some given-stride < 0 or some given-dilation < 1)": (
