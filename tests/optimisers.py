@@ -1,12 +1,12 @@
 """Optimisers of ONNX models that are wrong on purpose, and some that are right: functions that change a model.
 
-The models are those of ``graphs/model.py``, whose nodes are a chain.
+The models are those of ``graphs/model.py``.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 MAX_POOL = "MaxPool"
 
@@ -118,6 +118,11 @@ def sizes_of_input(model):
     return []
 
 
+def type_of_input(model):
+    """The declared element type of X."""
+    return next(value.type.tensor_type.elem_type for value in model.graph.input if value.name == "X")
+
+
 def around(model):
     """MaxPool with a Transpose before it, and one behind that undoes the first."""
     for first, pool, last in chains(model, "Transpose", MAX_POOL, "Transpose"):
@@ -176,7 +181,37 @@ def fold_transposes(model):
             fold(model, first, pool, last)
 
 
-RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes)
+def maker(model, name):
+    """The node that makes a tensor, or None."""
+    return next((node for node in model.graph.node if name in node.output), None)
+
+
+def merge_pools_in_a_row(model):
+    """A MaxPool without Indices takes the input of the one before it, with a window of both: right for stride 1 and small pads."""
+    for second in nodes_of(model, MAX_POOL):
+        first = maker(model, second.input[0])
+        if first is None or first.op_type != MAX_POOL or len(second.output) > 1:
+            continue
+        kernels, pads = [], []
+        for node in (first, second):
+            kernel = attribute(node, "kernel_shape")
+            plain = {"kernel_shape", "pads", "storage_order"} >= {each.name for each in node.attribute}
+            own = attribute(node, "pads", [0] * 2 * len(kernel))
+            kernels.append(kernel)
+            pads.append(own if plain and all(pad < k for pad, k in zip(own, kernel * 2, strict=True)) else None)
+        if None not in pads:
+            set_attribute(second, "kernel_shape", [a + b - 1 for a, b in zip(*kernels, strict=True)])
+            set_attribute(second, "pads", [a + b for a, b in zip(*pads, strict=True)])
+            second.input[0] = first.input[0]
+
+
+def exchange_operands_of_equal(model):
+    """Equal, Max and Min give the same in either order."""
+    for node in (*nodes_of(model, "Equal"), *nodes_of(model, "Max"), *nodes_of(model, "Min")):
+        node.input[:] = node.input[::-1]
+
+
+RIGHT = (nothing, remove_identities, fold_neg_inf, fold_transposes, merge_pools_in_a_row, exchange_operands_of_equal)
 
 
 class Wrong(NamedTuple):
@@ -307,6 +342,37 @@ def plane_indices_into_unpool(model):
         unpool.input[1] = "in_plane"
 
 
+def unpool_by_addition(model):
+    sizes = sizes_of_input(model)
+    for pool, unpool in chains(model, MAX_POOL, "MaxUnpool") if sizes and None not in sizes else ():
+        names = ("kernel_shape", "strides", "pads")
+        is_undone = all(attribute(pool, name) == attribute(unpool, name) for name in names)
+        is_known = producer(model, pool) is None and model.opset_import[0].version >= 16
+        if not (is_undone and is_known and type_of_input(model) == TensorProto.FLOAT):
+            continue
+        set_constant(model, "line", np.array([-1]))
+        set_constant(model, "zeros", np.zeros(np.prod(sizes), np.float32))
+        set_constant(model, "sizes_of_X", np.array(sizes))
+        place = list(model.graph.node).index(unpool)
+        nodes = [
+            helper.make_node("Reshape", [unpool.input[0], "line"], ["maxima_in_line"]),
+            helper.make_node("Reshape", [unpool.input[1], "line"], ["indices_in_line"]),
+            helper.make_node(
+                "ScatterElements", ["zeros", "indices_in_line", "maxima_in_line"], ["sums"], reduction="add"
+            ),
+            helper.make_node("Reshape", ["sums", "sizes_of_X"], [unpool.output[0]]),
+        ]
+        model.graph.node.remove(unpool)
+        for node in reversed(nodes):
+            model.graph.node.insert(place, node)
+
+
+def unpool_by_strides(model):
+    for unpool in nodes_of(model, "MaxUnpool"):
+        del unpool.input[2:]
+        set_attribute(unpool, "kernel_shape", list(attribute(unpool, "strides")))
+
+
 def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
 
     def optimise(model):
@@ -393,6 +459,62 @@ def cast_pairs(model):
         dropped(*ops)(model)
 
 
+def as_if_equal(model):
+    for node in nodes_of(model, "Equal"):
+        node.input[1] = node.input[0]
+
+
+def exchange_inputs(op, first, second):
+    def optimise(model):
+        for node in nodes_of(model, op):
+            node.input[first], node.input[second] = node.input[second], node.input[first]
+
+    return optimise
+
+
+def overwrite_what_is_shared(model):
+    for op in ("Neg", "Abs", "Clip"):
+        for node in nodes_of(model, op):
+            name, result = node.input[0], node.output[0]
+            others = [each for each in model.graph.node if each is not node and name in each.input]
+            if not others or maker(model, name) is None:
+                continue
+            changed = type(node).FromString(node.SerializeToString())
+            model.graph.node.remove(node)
+            model.graph.node.insert(list(model.graph.node).index(maker(model, name)) + 1, changed)
+            for other in others:
+                other.input[:] = [result if each == name else each for each in other.input]
+
+
+def one_pool_of_each_tensor(model):
+    for pool in nodes_of(model, MAX_POOL):
+        for other in nodes_of(model, MAX_POOL):
+            if other.input == pool.input and len(other.output) == 1:
+                for name in ("kernel_shape", "pads"):
+                    set_attribute(other, name, attribute(pool, name))
+
+
+def one_window_for_two(model):
+    for node in (*nodes_of(model, "Max"), *nodes_of(model, "Min")):
+        pools = [maker(model, name) for name in node.input]
+        if len(pools) == 2 and all(pool is not None and pool.op_type == MAX_POOL for pool in pools):
+            for name in ("kernel_shape", "pads"):
+                largest = [max(pair) for pair in zip(*(attribute(pool, name) for pool in pools), strict=True)]
+                for pool in pools:
+                    set_attribute(pool, name, largest)
+
+
+def first_of_concat_alone(model):
+    for node in nodes_of(model, "Concat"):
+        pools = [name for name in node.input if (made := maker(model, name)) is not None and made.op_type == MAX_POOL]
+        node.input[:] = [pools[0] if name in pools else name for name in node.input]
+
+
+def greater_or_equal(model):
+    for node in nodes_of(model, "Greater"):
+        node.op_type = "GreaterOrEqual"
+
+
 FOLDED, MERGED, TRANSPOSED = "pad-folded-into-pads", "max-pools-merged", "transpose-folded-wrongly"
 MOVED, QUANTISED = "relu-moved", "quantisation-moved"
 
@@ -441,6 +563,10 @@ WRONG = (
     Wrong("A Transpose reverses all axes.", without("Transpose", "perm")),
     Wrong("The output of MaxPool stays in blocks of eight channels.", leave_blocks, "blocked-layout"),
     Wrong("MaxUnpool gets Indices that count in each plane.", plane_indices_into_unpool),
+    Wrong("MaxUnpool adds up cells that have the same index.", unpool_by_addition),
+    Wrong(
+        "MaxUnpool passes over output_shape and the kernel, and gives the strides times the size.", unpool_by_strides
+    ),
     Wrong("Two MaxPools become one as if the first had stride 1.", merged(lambda k, m, _: k + m - 1), MERGED),
     Wrong("They become one whose window has the size of both together.", merged(lambda k, m, _: k + m)),
     Wrong(
@@ -460,4 +586,14 @@ WRONG = (
     Wrong("The branches of an If return their input.", branches_of_another_if),
     Wrong("A Loop of one iteration is taken for one of none.", loop_without_iteration),
     Wrong("The nodes of a function lose the optional attributes of MaxPool.", function_without_strides),
+    Wrong("X is taken to be equal to its maxima.", as_if_equal),
+    Wrong("The branches of a Where are exchanged.", exchange_inputs("Where", 1, 2)),
+    Wrong("The operands of a Sub are exchanged.", exchange_inputs("Sub", 0, 1)),
+    Wrong("A Sub behind MaxPool moves before it, and takes X from itself.", moved(MAX_POOL, "Sub")),
+    Wrong("An Add or a Mul behind MaxPool moves before it.", moved(MAX_POOL, "Add|Mul")),
+    Wrong("A function overwrites the tensor that MaxPool takes, too.", overwrite_what_is_shared),
+    Wrong("MaxPools of one tensor are taken for one, whatever their windows.", one_pool_of_each_tensor),
+    Wrong("The Max or Min of two MaxPools becomes a MaxPool of the larger window.", one_window_for_two),
+    Wrong("MaxPools that a Concat joins are taken for the first of them.", first_of_concat_alone),
+    Wrong("A Greater becomes a GreaterOrEqual.", greater_or_equal),
 )

@@ -74,8 +74,9 @@ def command(
     case of this search, nor in a case in DIR (these run first), nor in a known defect. Known defects name cases,
     and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
 
-    One case of four is a graph with up to three other nodes around MaxPool, which have exact results for it. Those of
-    onnx-N are in any operator set, and each is judged by the version of the operator in its set.
+    One case of four is a graph with up to three other nodes around MaxPool, which have exact results for it; some have a
+    second branch that meets the first behind MaxPool. Those of onnx-N are in any operator set, and each is judged by the
+    version of the operator in its set.
 
     New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
 

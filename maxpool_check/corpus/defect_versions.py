@@ -92,8 +92,10 @@ class DefectVersions:
         return VersionsShown(self.span(defect), self.fixed_in(defect) or "")
 
     def shown_before(self, runtime: str, version: str) -> frozenset[str]:
-        """The ids of the defects that the last tested version before this one shows."""
+        """The ids of the defects that the last tested version before this one shows; none if this one was tested itself."""
         of_runtime = self.shown.get(runtime, {})
+        if version in of_runtime:
+            return frozenset()
         before = [each for each in self._tested.get(runtime, ()) if _order(each) < _order(version)]
         return of_runtime[before[-1]] if before else frozenset()
 

@@ -9,7 +9,7 @@ import onnx
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
-from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context, node_of
+from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, NOT_FIELDS, Context, node_of
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.graphs.operators import field_names
 from maxpool_check.reference.evaluator import evaluate
@@ -52,7 +52,7 @@ def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[
     nodes = data["nodes"]
     for number, node in enumerate(nodes):
         known = frozenset(specification(DEFAULT).attributes) if node["op"] == MAX_POOL else field_names(node["op"])
-        for name in node.keys() - {"op", "as", "consumers"} - known:
+        for name in node.keys() - {*NOT_FIELDS} - known:
             message = f"{node['op']} has no field '{name}'{nearest(name, sorted(known))}"
             raise BadValue(message, *_node_path(graph, number), name)
     judged = [
@@ -109,7 +109,7 @@ def at_node(error: BadValue, case: Case, graph: Any) -> BadValue:
             number += 1
         if isinstance(case.resolved, Pooling):
             pooled = evaluate(case.entering, replace(case.resolved, indices=True))
-            for _ in case.context.steps(pooled.Y, pooled.Indices):
+            for _ in case.graph.steps(pooled.Y, pooled.Indices):
                 number += 1
     except Inexact:
         return BadValue(str(error), *_node_path(graph, number))

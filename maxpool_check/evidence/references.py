@@ -127,7 +127,7 @@ def _outputs(oracle: GraphOracle, pooled: Pooled) -> dict[str, np.ndarray]:
     assert arranged.Indices is not None
     outputs = {"Y": arranged.Y, "Indices": arranged.Indices}
     if not graph.context.is_alone:
-        *_, outputs["Y"] = graph.context.steps(pooled.maxima, pooled.Indices)
+        *_, outputs["Y"] = graph.steps(pooled.maxima, pooled.Indices)
         for name, number in graph.context.side_outputs.items():
             outputs[name] = pooled.maxima if name == BEHIND or number is None else graph.flow[number]
     return outputs

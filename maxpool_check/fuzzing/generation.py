@@ -222,7 +222,10 @@ def in_a_graph(case: Case, stream: Stream) -> Case | None:
     pooled = evaluate(drawn.entering, replace(drawn.resolved, indices=True))
     unpool = {name: drawn.attributes[name] for name in ("kernel_shape", "strides", "pads") if name in drawn.attributes}
     entries = [*second_nodes, *(stream.choice([*_AFTER, Node("MaxUnpool", unpool)]) for _ in range(behind))]
-    after = _chain(stream, entries, pooled.Y, opset, pooled.Indices)
+    beside = Node(MAX_POOL, drawn.attributes, name="beside", source="X")
+    joined = stream.choice([*_JOINED, *((beside, join) for join in _BESIDE)]) if stream.random() < 0.5 else ()
+    named = {"X": X, "Y": pooled.Y}
+    after = _chain(stream, [*entries, *joined], pooled.Y, opset, pooled.Indices, named)
     drawn = replace(drawn, context=Context(
         opset, before, after, consumers=_rarely(stream, 2, 1), initializer=_rarely(stream, True, False),
         dimensions=_rarely(stream, tuple(f"X{axis}" for axis in range(X.ndim)), None),
@@ -254,26 +257,33 @@ def _pair(stream: Stream, X: np.ndarray) -> tuple[list[Node], list[Node], np.nda
 
 
 def _chain(
-    stream: Stream, drawn: Sequence[str | Node], X: np.ndarray, opset: int, indices: np.ndarray | None = None
+    stream: Stream,
+    drawn: Sequence[str | Node],
+    X: np.ndarray,
+    opset: int,
+    indices: np.ndarray | None = None,
+    named: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[Node, ...]:
     """The nodes of these operators, and these nodes, that have exact results one behind the other.
 
-    ``indices`` are those of the MaxPool before them, if they are behind it.
+    ``indices`` are those of the MaxPool before them, if they are behind it; ``named`` are other tensors that they may take.
     """
-    nodes = []
+    nodes, tensors = [], dict(named or {})
     for entry in drawn:
         if X.ndim < 2:
             break
         node = entry if isinstance(entry, Node) else Node(entry, _FIELDS[entry](stream, X) if entry in _FIELDS else {})
         try:
-            Y = max_pool(node, X, opset).Y if node.op == MAX_POOL else apply(node, X, opset, indices)
-        except Inexact:
+            first = tensors[node.source] if node.source else X
+            Y = max_pool(node, first, opset).Y if node.op == MAX_POOL else apply(node, first, opset, indices, tensors)
+        except (Inexact, KeyError):
             continue
         # What GlobalMaxPool gives for a plane of -inf would be taken for the result of MaxPool.
         is_of_nothing = node.op == "GlobalMaxPool" and is_float(Y.dtype) and (Y == -np.inf).any()
         if not 0 < Y.size <= _MOST_CELLS or is_of_nothing:
             continue
         X = Y
+        tensors |= {node.name: Y} if node.name else {}
         constants = stream.choice(("initializer", "initializer", "initializer", "constant", "input"))
         consumers = _rarely(stream, 2, 1) if indices is None else 1
         nodes.append(replace(node, constants=constants, consumers=consumers))
@@ -289,6 +299,27 @@ def _pad(stream: Stream, X: np.ndarray) -> dict[str, Any]:
     mode = stream.choice(("constant", "constant", "constant", "edge", "reflect", "wrap"))
     return {"pads": pads, "mode": mode, **(stream.choice(constants) if mode == "constant" else {})}
 
+
+_WITH_X = {"inputs": ["X"]}
+_OF_THREE = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+_JOINED: Sequence[tuple[Node, ...]] = (
+    *((Node(op, _WITH_X),) for op in ("Add", "Sub", "Mul", "Max", "Min")),
+    (Node("Sub", {"inputs": ["Y"]}, source="X"),),
+    (Node("Equal", _WITH_X), Node("Where", {"inputs": ["X", 0]})),
+    (Node("Equal", _WITH_X), Node("Cast", {"to": "float32"}), Node("Mul", _WITH_X)),
+    (Node("Greater", _WITH_X), Node("Cast", {"to": "uint8"})),
+    *((Node("Concat", {"axis": axis, **_WITH_X}),) for axis in (0, 1)),
+    (Node(MAX_POOL, _OF_THREE, name="next"), Node("Concat", {"axis": 1, "inputs": ["Y", "next"]}, source="X")),
+    (Node(MAX_POOL, _OF_THREE, source="X"), Node("Concat", {"axis": 1, "inputs": ["Y"]})),
+    (Node(MAX_POOL, _OF_THREE), Node("Sub", {"inputs": ["Y"]})),
+)
+"""Nodes in which a second branch, from X or from the Y of MaxPool, meets what is behind MaxPool."""
+
+_BESIDE = (
+    Node("Concat", {"axis": 1, "inputs": ["Y"]}), Node("Sub", {"inputs": ["Y"]}), Node("Max", {"inputs": ["Y"]}),
+    Node("Mul", {"inputs": ["Y"]}), Node("Concat", {"axis": 0, "inputs": ["beside"]}, source="Y"),
+)  # fmt: skip
+"""Nodes in which another MaxPool meets the judged one."""
 
 _FIELDS: Mapping[str, Callable[[Stream, np.ndarray], dict[str, Any]]] = {
     "Cast": lambda stream, _: {"to": stream.choice(("float32", "float32", "float64", "float16", "int8", "uint8"))},

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before
+from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before, wired
 from maxpool_check.graphs.node import Node
-from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
+from maxpool_check.graphs.operators import Tensors, attributes_of, inputs_of, output_count
 from maxpool_check.reference.dtypes import NUMPY, name_of, rounded
 from maxpool_check.reference.pooling import Activation, Function
 
@@ -89,6 +90,7 @@ class _ModelBuilder:
         self._nodes: list[NodeProto] = []
         self._initializers: list[TensorProto] = []
         self._inputs: dict[str, np.ndarray] = {}
+        self._names = {"X": "X"}
 
     def built(self) -> GraphModel:
         context, X, entering = self._context, self._graph.X, self._graph.entering
@@ -127,11 +129,10 @@ class _ModelBuilder:
     def _chain(self) -> np.ndarray:
         """Add all nodes; the reference's Y of the graph."""
         context, graph = self._context, self._graph
-        value, tensor = "X", graph.X
+        value, tensors = "X", graph.named
         last = "Y" if "Y" in self._outputs else "unused"
-        for number, node in enumerate(context.before):
-            value = self._add(node, name_before(number), [value], tensor)
-            tensor = graph.flow[number]
+        for number, node in enumerate(wired(context.before, "X")):
+            value = self._add(node, name_before(number), tensors)
         maxima = last if not context.after and context.consumers == 1 else BEHIND
         needs_indices = "Indices" in self._outputs or context.uses_indices
         subtracts = bool(context.indices) and needs_indices
@@ -141,29 +142,36 @@ class _ModelBuilder:
             axes = [*range(2, entering.ndim)]
             ones = [1] * len(axes)
             self._append(MAX_POOL, [value], ["cells", "cell_numbers"], {"kernel_shape": ones, "strides": ones})
-            first = Node("Slice", {"axes": axes, "starts": [0] * len(axes), "ends": ones})
-            self._add(first, "first", ["cell_numbers"], entering)
+            first = Node("Slice", {"axes": axes, "starts": [0] * len(axes), "ends": ones}, source="cell_numbers")
+            self._add(first, "first", {"cell_numbers": entering})
         pooled = [maxima, "numbers" if subtracts else "Indices"] if needs_indices else [maxima]
         value = self._append(MAX_POOL, [value], pooled, graph.attributes)
         if subtracts:
             self._append("Sub", ["numbers", "first"], ["Indices"], {})
-        for number, (node, tensor) in enumerate(zip(context.after, graph.following, strict=False)):
+        self._names["Y"], tensors["Y"] = value, graph.following[0]
+        for number, (node, result) in enumerate(zip(wired(context.after, "Y"), graph.following[1:], strict=True)):
             is_last = number == len(context.after) - 1
-            more = ["Indices"] if node.op == "MaxUnpool" else []
-            value = self._add(node, last if is_last else f"after_{number}", [value, *more], tensor)
+            value = self._add(node, last if is_last else f"after_{number}", tensors)
+            tensors[node.name] = result
         if not context.after and context.consumers > 1 and last == "Y":
             self._nodes.append(helper.make_node("Identity", [value], ["Y"]))
         return graph.following[-1]
 
-    def _add(self, node: Node, output: str, inputs: list[str], tensor: np.ndarray) -> str:
-        """Add a node behind a tensor, with its constants; the name of its output."""
-        opset = self._context.opset
+    def _add(self, node: Node, output: str, tensors: Tensors) -> str:
+        """Add a node that takes some of the tensors, with its constants; the name of its output."""
+        opset, tensor, names = self._context.opset, tensors[node.source], [self._names.get(node.source, node.source)]
         prefix = f"{output}_{node.op.lower()}"
+        self._names[node.name] = output
         if node.op == MAX_POOL:
-            return self._append(MAX_POOL, inputs, [output], node.fields)
-        names = list(inputs)
-        for name, value in inputs_of(node, name_of(tensor.dtype), opset, tensor.shape).items():
-            if name != "I":
+            return self._append(MAX_POOL, names, [output], node.fields)
+        inputs = inputs_of(node, name_of(tensor.dtype), opset, tensor.shape, tensors)
+        # The field of those that may be tensors of the graph has each of them.
+        for (name, value), given in zip_longest(inputs.items(), node.fields.get("inputs") or ()):
+            if name == "I":
+                names.append("Indices")
+            elif isinstance(given, str):
+                names.append(self._names[given])
+            else:
                 names.append("" if value is None else self._constant(f"{prefix}_{name}", value, node.constants))
         outputs = [output]
         if node.op == "Split":

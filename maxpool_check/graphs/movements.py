@@ -42,7 +42,7 @@ def _distinct_axes(node: Node, rank: int) -> list[int]:
 def _pad(node: Node, X: np.ndarray, opset: int, constant: Constant) -> np.ndarray:
     """ONNX Pad-25: "the number of padding elements to add or remove (if negative) at the beginning and end of each axis"."""
     # numpy calls the modes the same.
-    mode: Any = node.name("mode", _PAD_MODES, "constant")
+    mode: Any = node.choice("mode", _PAD_MODES, "constant")
     if mode == "wrap" and opset < 19:
         raise Inexact(f"Pad of operator set {opset} has no mode wrap")
     axes, pads = _distinct_axes(node, X.ndim), node.integers("pads")
@@ -196,7 +196,7 @@ def conv(node: Node, X: np.ndarray) -> np.ndarray:
         raise Inexact("Conv of -0: ONNX does not define the sign of a zero sum")
     windows = _windows(node, values, 0.0)
     taps = tuple(range(X.ndim, windows.ndim))
-    if node.name("weights", WEIGHTS) == "identity" and X.shape[1] > 1 and not finite.all():
+    if node.choice("weights", WEIGHTS) == "identity" and X.shape[1] > 1 and not finite.all():
         raise Inexact("Conv of NaN or infinity with weights of 0")
     with np.errstate(invalid="ignore", over="ignore"):
         if math.prod(windows.shape[X.ndim :]) > 1:
@@ -217,13 +217,13 @@ def conv_positions(node: Node, cells: np.ndarray) -> np.ndarray:
 def conv_weights(node: Node, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
     """The weights and ``group`` for an X of this shape."""
     kernel, channels = _kernel(node, len(shape) - 2), shape[1]
-    if node.name("weights", WEIGHTS) == "depthwise":
+    if node.choice("weights", WEIGHTS) == "depthwise":
         return np.ones((channels, 1, *kernel), dtype), channels
     return np.eye(channels, dtype=np.float32).astype(dtype).reshape(channels, channels, *kernel), 1
 
 
 def _kernel(node: Node, axes: int) -> list[int]:
-    is_identity = node.name("weights", WEIGHTS) == "identity"
+    is_identity = node.choice("weights", WEIGHTS) == "identity"
     kernel = node.integers("kernel_shape", [1] * axes if is_identity else None)
     if axes < 1 or len(kernel) != axes or min(kernel) < 1 or (is_identity and max(kernel) > 1):
         raise Inexact(f"Conv of {axes} spatial axes with weights {node.fields['weights']} and kernel {kernel}")

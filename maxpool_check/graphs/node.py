@@ -1,11 +1,11 @@
-"""A node of the chain around a MaxPool, the numbers in it, and the operators on each cell alone.
+"""A node of the graph around a MaxPool, the numbers in it, and the operators on each cell alone.
 
 ONNX gives formulas, and no rounding: the exact value is rounded once, to nearest even. Where the formula does not decide
 what becomes of a NaN, the sign of a zero or a rounding, there is no unique result (:class:`Inexact`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import ml_dtypes
@@ -20,21 +20,51 @@ class Inexact(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """A node of one operator, whose first input is the tensor of the chain.
+    """A node of one operator, whose first input is the output of the node before it.
 
     ``fields`` are its attributes and constant inputs by the names of ONNX's newest operator set, as numbers, text and
-    lists; a constant input whose dtype does not follow from the chain's is ``{"dtype": "uint8", "data": 3}``.
+    lists; a constant input whose dtype does not follow from the first input's is ``{"dtype": "uint8", "data": 3}``.
     ``constants`` says how a model holds the constant inputs: ``initializer``, ``constant`` (a Constant node) or ``input``
-    (of the graph). ``consumers`` is 2 where the output of the node is an output of the graph, too.
+    (of the graph). ``consumers`` is 2 where the output of the node is an output of the graph, too. ``name`` is that of its
+    output, for nodes behind it; ``source`` names its first input where that is another: ``X``, ``Y`` (of the judged
+    MaxPool), or the name of a node.
 
     Three fields are not ONNX's: ``output`` of Split, the number of the output that the chain follows (0 if left out);
-    ``inputs`` of Concat, the constants after the chain's tensor; ``weights`` of Conv, ``depthwise`` or ``identity``.
+    ``inputs`` of Concat and of :data:`COMBINING`, the further inputs: constants and names of tensors; ``weights`` of Conv,
+    ``depthwise`` or ``identity``.
     """
 
     op: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     constants: str = "initializer"
     consumers: int = 1
+    name: str = ""
+    source: str = ""
+
+    @property
+    def named_inputs(self) -> tuple[str, ...]:
+        """The names of the tensors that it takes besides its first input."""
+        return tuple(each for each in self.fields.get("inputs") or () if isinstance(each, str))
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The names of the tensors that it takes, its first input before the others."""
+        return (self.source, *self.named_inputs)
+
+    @property
+    def constant_inputs(self) -> tuple[np.ndarray, ...]:
+        """The numbers that it takes besides its first input, in place of tensors."""
+        listed = self.fields.get("inputs") or ()
+        numbers = (each["data"] if isinstance(each, Mapping) else each for each in listed if not isinstance(each, str))
+        return tuple(np.asarray(each) for each in numbers)
+
+    def taking(self, name: str) -> "Node":
+        """The same with the tensor of that name, or its first input if it takes only one, as one without a name."""
+        if not self.named_inputs:
+            return replace(self, source="", name="")
+        inputs = ["" if each == name else each for each in self.fields["inputs"]]
+        source = "" if self.source == name else self.source
+        return replace(self, source=source, name="", fields={**self.fields, "inputs": inputs})
 
     def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
         """A list of integers. Raises :class:`Inexact` if the field is something else, or missing without a default."""
@@ -50,7 +80,7 @@ class Node:
             raise Inexact(f"{name} of {self.op} must be an integer, got {value}")
         return int(value)
 
-    def name(self, name: str, names: Sequence[str], default: str | None = None) -> str:
+    def choice(self, name: str, names: Sequence[str], default: str | None = None) -> str:
         """One of several names. Raises :class:`Inexact` if the field is something else, or missing without a default."""
         value = self._value(name, default)
         if value not in names:
@@ -115,6 +145,10 @@ def significand_bits(dtype: np.dtype) -> int:
 
 Function = Callable[[Node, np.ndarray, int], np.ndarray]
 """An operator on each cell alone: of the node, the tensor and the operator set."""
+
+
+Combination = Callable[..., np.ndarray]
+"""An operator on cells in the same place of several tensors: of these, with the first apart from the others."""
 
 
 def _copy(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
@@ -187,7 +221,7 @@ def _cast(node: Node, X: np.ndarray, opset: int) -> np.ndarray:
     Of floats, it must not matter whether float32 comes in between, and only integers in range become integers: the text
     defines neither a fraction nor a value out of range.
     """
-    target = NUMPY[node.name("to", tuple(NUMPY))]
+    target = NUMPY[node.choice("to", tuple(NUMPY))]
     if is_float(X.dtype) and is_float(target):
         return _float_to_float(X, target)
     low, high = (X.min().item(), X.max().item()) if X.size and not is_float(X.dtype) else (0, 0)
@@ -300,3 +334,69 @@ ELEMENTWISE: dict[str, Function] = {
     "DequantizeLinear": _dequantize,
 }
 """The operators on each cell alone."""
+
+
+def _rounded_once(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Combination:
+    """ONNX Add-14, Sub-14 and Mul-14: the exact result, which IEEE rounds once; ONNX defines none beyond an integer type."""
+
+    def combine(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        (second,) = others
+        if is_float(first.dtype):
+            # Of shorter types, float32 holds enough bits that the second rounding changes nothing; numpy rounds them like this.
+            with np.errstate(all="ignore"):
+                return function(first, second)
+        result = function(first.astype(object), second.astype(object))
+        limits = np.iinfo(first.dtype)
+        if result.size and not limits.min <= result.min() <= result.max() <= limits.max:
+            raise Inexact(f"a result beyond {first.dtype.name}: ONNX does not define it")
+        return result.astype(first.dtype)
+
+    return combine
+
+
+def _compared(function: np.ufunc) -> Combination:
+    """ONNX Equal-19 and Greater-13; zeros of both signs are equal."""
+
+    def combine(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        (second,) = others
+        for operand in (first, second):
+            _check_no_nan(operand, "a comparison")
+        return np.asarray(function(first, second))
+
+    return combine
+
+
+def _extreme(is_beyond: np.ufunc, op: str) -> Combination:
+    """ONNX Max-13 and Min-13; of NaN and of zeros as Relu."""
+
+    def combine(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        for other in others:
+            a, b = np.broadcast_arrays(first, other)
+            for operand in (a, b):
+                _check_no_nan(operand, op)
+            first = _bounded(a, b, is_beyond, op)
+        return first
+
+    return combine
+
+
+def _where(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """ONNX Where-16, whose first input is the condition."""
+    yes, no = others
+    return np.where(first, yes, no)
+
+
+COMBINING: dict[str, Combination] = {
+    "Add": _rounded_once(np.add),
+    "Sub": _rounded_once(np.subtract),
+    "Mul": _rounded_once(np.multiply),
+    "Equal": _compared(np.equal),
+    "Greater": _compared(np.greater),
+    "Max": _extreme(np.less, "Max"),
+    "Min": _extreme(np.greater, "Min"),
+    "Where": _where,
+}
+"""The operators on cells in the same place of several tensors. Their types are checked before."""
+
+COUNTS = {"Where": (2, 2), "Max": (1, 16), "Min": (1, 16)}
+"""How many inputs they have besides the first, at least and at most, where it is not one."""

@@ -3,8 +3,9 @@
 onnx is imported on first use: most runs have no graphs of several nodes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from maxpool_check.graphs.movements import (
     split_sizes,
     unpool,
 )
-from maxpool_check.graphs.node import ELEMENTWISE, Inexact, Node, tensor
+from maxpool_check.graphs.node import COMBINING, COUNTS, ELEMENTWISE, Inexact, Node, tensor
 from maxpool_check.reference.dtypes import NUMPY, name_of, same
 
 if TYPE_CHECKING:
     from onnx.defs import OpSchema
+
+Tensors = Mapping[str, np.ndarray]
 
 OLDEST = 7
 """The oldest operator set that nodes are written in: before, some operators train or broadcast unless told otherwise."""
@@ -33,13 +36,17 @@ NEWEST = 28
 _INTEGER_INPUTS = frozenset({"pads", "axes", "shape", "starts", "ends", "steps", "split", "output_shape"})
 _FIXED_DTYPES = {"ratio": "float32", "x_scale": "float32", "y_zero_point": "uint8"}
 _ONNX_NAMES = {"float32": "float", "float64": "double"}
-_NOT_OF_ONNX = {"Split": ("output",), "Concat": ("inputs",), "Conv": ("weights",)}
+OF_SEVERAL = ("Concat", *COMBINING)
+"""The operators whose further inputs may be other tensors of the graph."""
+
+_NOT_OF_ONNX = {"Split": ("output",), "Conv": ("weights",), **dict.fromkeys(OF_SEVERAL, ("inputs",))}
 _UNSUPPORTED = {
     "Conv": ("auto_pad", "group", "W", "B"),
     "QuantizeLinear": ("block_size", "output_dtype", "precision"),
     "DequantizeLinear": ("block_size", "output_dtype"),
     "Dropout": ("training_mode",),
     "MaxUnpool": ("I",),
+    **dict.fromkeys(COMBINING, ("A", "B", "X", "Y", "data_0")),
 }
 _DISPENSABLE: dict[str, Callable[[Node], bool]] = {
     "allowzero": lambda node: node.integer("allowzero") == 0,
@@ -49,7 +56,7 @@ _DISPENSABLE: dict[str, Callable[[Node], bool]] = {
 """Fields that an operator set without them does not need, and for which values."""
 
 
-OPERATORS = (*ELEMENTWISE, *MOVEMENTS, "Conv", "GlobalMaxPool", "MaxUnpool")
+OPERATORS = (*ELEMENTWISE, *MOVEMENTS, *COMBINING, "Conv", "GlobalMaxPool", "MaxUnpool")
 """The names of the operators. MaxPool is none of them: its meaning is that of a document."""
 
 
@@ -63,38 +70,60 @@ def output_count(node: Node, shape: tuple[int, ...], opset: int) -> int:
     return len(split_sizes(node, shape, opset)) if node.op == "Split" else 1
 
 
-def apply(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = None) -> np.ndarray:
+def apply(
+    node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = None, named: Tensors = MappingProxyType({})
+) -> np.ndarray:
     """The output of the node, every bit but the payload and sign of NaN; it may share memory with X.
 
-    ``indices`` (int64, of the shape of X) is the input I of MaxUnpool. Raises :class:`Inexact` where the ONNX text of this
-    operator set gives no exact, unique result for X, or the node is invalid there.
+    ``indices`` (int64, of the shape of X) is the input I of MaxUnpool; ``named`` are the tensors that the node may take
+    besides. Raises :class:`Inexact` where the ONNX text of this operator set gives no exact, unique result for X, or the
+    node is invalid there.
     """
     if node.op not in OPERATORS:
         raise Inexact(f"{node.op} is not an operator with an exact result here")
     dtype = name_of(X.dtype)
     attributes_of(node, opset, X.shape)
-    inputs_of(node, dtype, opset, X.shape)
+    inputs = inputs_of(node, dtype, opset, X.shape, named)
     if node.op in ELEMENTWISE:
         return ELEMENTWISE[node.op](node, X, opset)
-    Y = _moved(node, X, X, opset, indices, lambda value: tensor(value, dtype, f"a constant of {node.op}"))
+    if node.op in COMBINING:
+        try:
+            return COMBINING[node.op](X, *inputs.values())
+        except Inexact as error:
+            raise Inexact(f"{node.op}: {error}") from error
+        except ValueError as mistake:
+            raise Inexact(f"{node.op}: {mistake}") from mistake
+
+    def further(value: Any) -> np.ndarray:
+        return named[value] if isinstance(value, str) else tensor(value, dtype, f"a constant of {node.op}")
+
+    Y = _moved(node, X, X, opset, indices, further)
     if node.op == "MaxUnpool" and indices is not None and not same(Y.reshape(-1)[indices], X).all():
         raise Inexact("MaxUnpool of different values with the same index")
     return Y
 
 
 def positions(
-    node: Node, cells: np.ndarray, X: np.ndarray, opset: int, indices: np.ndarray | None = None
+    node: Node,
+    cells: np.ndarray,
+    X: np.ndarray,
+    opset: int,
+    indices: np.ndarray | None = None,
+    named: Tensors = MappingProxyType({}),
 ) -> np.ndarray:
     """The numbers of the cells that the output cells are functions of; int64, of the shape of the output.
 
-    ``cells`` (int64, of the shape of X) are numbers of the cells of X; -1 is a constant, of Pad, Concat or MaxUnpool. Of
-    several cells with the same index, MaxUnpool is the first; GlobalMaxPool is its first maximum. Raises :class:`Inexact`
-    as :func:`apply`, and for a Conv with several taps, whose output cells are functions of several.
+    ``cells`` (int64, of the shape of X) are numbers of the cells of X; -1 is a constant, of Pad, Concat or MaxUnpool;
+    ``named`` are those of the tensors that Concat may take besides. Of several cells with the same index, MaxUnpool is the
+    first; GlobalMaxPool is its first maximum. Raises :class:`Inexact` as :func:`apply`, and for a Conv with several taps,
+    whose output cells are functions of several. No node is one of :data:`COMBINING`.
     """
     if node.op in ELEMENTWISE:
         return cells
 
     def constant(value: Any) -> np.ndarray:
+        if isinstance(value, str):
+            return named[value]
         return np.full(np.shape(value["data"] if isinstance(value, dict) else value), -1, np.int64)
 
     return _moved(node, cells, X, opset, indices, constant)
@@ -135,7 +164,7 @@ def attributes_of(node: Node, opset: int, shape: tuple[int, ...] = ()) -> dict[s
         if name != "to"
     }
     if node.op == "Cast":
-        attributes["to"] = helper.np_dtype_to_tensor_dtype(NUMPY[node.name("to", tuple(NUMPY))])
+        attributes["to"] = helper.np_dtype_to_tensor_dtype(NUMPY[node.choice("to", tuple(NUMPY))])
     if node.op == "Conv":
         attributes["group"] = conv_weights(node, NUMPY["float32"], shape)[1]
     missing = [name for name, attribute in known.items() if attribute.required and name not in attributes]
@@ -144,12 +173,15 @@ def attributes_of(node: Node, opset: int, shape: tuple[int, ...] = ()) -> dict[s
     return attributes
 
 
-def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -> dict[str, np.ndarray | None]:
-    """The inputs after the chain's tensor, by the names and in the order of an operator set.
+def inputs_of(
+    node: Node, dtype: str, opset: int, shape: tuple[int, ...] = (), named: Tensors = MappingProxyType({})
+) -> dict[str, np.ndarray | None]:
+    """The inputs after the first, by the names and in the order of an operator set.
 
     None is an input that is left out before another, whose name in the node is empty; and ``I`` of MaxUnpool, which is no
-    constant. The names of Concat's are ``inputs_1`` and so on. ``dtype`` and ``shape`` are those of the chain's tensor; Conv
-    needs the shape. Raises :class:`Inexact` where the node cannot be written there with its meaning, or has no such dtype.
+    constant. The names of those of Concat and :data:`COMBINING` are ``inputs_1`` and so on; of these, text is a tensor of
+    ``named``. ``dtype`` and ``shape`` are those of the first input; Conv needs the shape. Raises :class:`Inexact` where the
+    node cannot be written there with its meaning, or has no such dtype.
     """
     from onnx.defs import OpSchema
 
@@ -157,7 +189,7 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
     inputs: dict[str, np.ndarray | None] = {}
     for parameter in schema.inputs[1:]:
         name, is_single = parameter.name, parameter.option == OpSchema.FormalParameterOption.Single
-        if is_single and name not in fields and node.op not in ("Conv", "MaxUnpool"):
+        if is_single and name not in fields and node.op not in ("Conv", "MaxUnpool", *OF_SEVERAL):
             raise Inexact(f"{node.op} of operator set {opset} needs {name}")
         inputs[name] = None
         if name in fields:
@@ -166,11 +198,8 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
             inputs[name] = np.array(node.integers(name), np.int64) if is_list else node.scalar(name, scalar_dtype)
     if node.op == "Conv":
         inputs["W"] = conv_weights(node, NUMPY[dtype], shape)[0]
-    if node.op == "Concat":
-        constants = node.fields.get("inputs")
-        if not isinstance(constants, list | tuple):
-            raise Inexact("Concat needs inputs, a list of tensors")
-        inputs = {f"inputs_{n}": tensor(each, dtype, "inputs of Concat") for n, each in enumerate(constants, 1)}
+    if node.op in OF_SEVERAL:
+        inputs = {f"inputs_{n}": each for n, each in enumerate(_further(node, dtype, named), 1)}
     while inputs and list(inputs.values())[-1] is None and list(inputs)[-1] != "I":
         inputs.popitem()
     dtypes = [None if value is None else name_of(value.dtype) for value in inputs.values()]
@@ -182,6 +211,28 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
             kept = f"keeps {name} in float32, which is not the {dtype} of {attributes[name]}"
             raise Inexact(f"{node.op} of operator set {opset} {kept}")
     return inputs
+
+
+def check_names(node: Node, known: Container[str]) -> None:
+    """Check that the node takes tensors that are known. Raises :class:`Inexact`."""
+    for name in node.taken:
+        if name not in known:
+            raise Inexact(f"{node.op} takes {name}, which no node before it makes; names are X, Y and those of nodes")
+
+
+def _further(node: Node, dtype: str, named: Tensors) -> list[np.ndarray]:
+    """The tensors of the field ``inputs``. Numbers have the dtype of a named tensor, of Where, or that of the first input."""
+    listed, (least, most) = node.fields.get("inputs"), COUNTS.get(node.op, (1, 1))
+    if not isinstance(listed, list | tuple):
+        raise Inexact(f"{node.op} needs inputs, a list of tensors")
+    if node.op in COMBINING and not least <= len(listed) <= most:
+        raise Inexact(f"{node.op} takes {least if least == most else f'{least} to {most}'} inputs, got {len(listed)}")
+    check_names(node, {**named, node.source: ()})
+    names = [each for each in listed if isinstance(each, str)]
+    if node.op == "Where" and names:
+        dtype = name_of(named[names[0]].dtype)
+    what = f"inputs of {node.op}"
+    return [named[each] if isinstance(each, str) else tensor(each, dtype, what) for each in listed]
 
 
 @cache
@@ -249,7 +300,7 @@ def _check_types(node: Node, schema: "OpSchema", dtypes: Sequence[str | None], o
     """Check the dtypes of the inputs, and of the output of Cast, against the schema; None is an input without one."""
     parameters = list(schema.inputs)
     if node.op == "Cast":
-        dtypes, parameters = [*dtypes, node.name("to", tuple(NUMPY))], [*parameters, schema.outputs[0]]
+        dtypes, parameters = [*dtypes, node.choice("to", tuple(NUMPY))], [*parameters, schema.outputs[0]]
     parameters += [parameters[-1]] * (len(dtypes) - len(parameters))
     bound: dict[str, str] = {}
     for dtype, parameter in zip(dtypes, parameters, strict=False):

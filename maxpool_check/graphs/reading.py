@@ -1,4 +1,4 @@
-"""Reads the chain of nodes around the MaxPool of an ONNX model: the inverse of :mod:`~maxpool_check.graphs.model`."""
+"""Reads the nodes around the MaxPool of an ONNX model: the inverse of :mod:`~maxpool_check.graphs.model`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from maxpool_check.graphs.context import BEHIND, MAX_POOL, Context, name_before
 from maxpool_check.graphs.node import Node
-from maxpool_check.graphs.operators import OPERATORS
+from maxpool_check.graphs.operators import OF_SEVERAL, OPERATORS
 from maxpool_check.reference.dtypes import NUMPY, name_of
 
 OWN_DOMAINS = ("", "ai.onnx")
@@ -20,7 +20,7 @@ OWN_DOMAINS = ("", "ai.onnx")
 
 
 class NotAChain(ValueError):
-    """A model that is no chain of known operators with one MaxPool; the message says why."""
+    """A model through which no one tensor flows, by known operators with one MaxPool; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +87,36 @@ class _ChainReader:
             raise NotAChain("its first node does not take an input of the graph")
         self._constants |= {name: (value, "input") for name, value in self._inputs.items()}
         X = self._constants.pop(start)[0]
-        before: list[Node] = []
-        after: list[Node] = []
-        pool, value = None, start
-        names: dict[str, str] = {}
+        pool, value = pools[0], start
+        taken = {*pool.input}
+        first = [node for node in reversed(self._nodes) if node is not pool and makes(node, taken)][::-1]
         uses = Counter(name for node in self._nodes for name in node.input)
-        for node in self._nodes:
-            if not node.input or node.input[0] != value or uses[value] > 1:
-                raise NotAChain("its nodes are not a chain through which one tensor flows")
-            if node is pools[0]:
-                pool, value = node, node.output[0]
-                names |= {value: BEHIND, **{name: "Indices" for name in node.output[1:] if name}}
+        known = {start: "X"}
+        read: dict[str, Node] = {}
+        for node in (*first, pool, *(each for each in self._nodes if each is not pool and each not in first)):
+            if not node.input or node.input[0] not in known:
+                raise NotAChain("its nodes are not those through which one tensor flows")
+            source = "" if node.input[0] == value else known[node.input[0]]
+            if node is pool:
+                if source:
+                    raise NotAChain("its nodes before MaxPool are in another order")
+                value = node.output[0]
+                known[value] = "Y"
                 continue
-            read, value = self._node(node, uses, pool)
-            if pool is not None:
-                after.append(read)
-                continue
-            names[value] = name_before(len(before))
-            before.append(replace(read, consumers=2 if value in self._outputs else 1))
-        assert pool is not None
-        names[value] = "Y"
+            made, value = self._node(node, uses, pool, known)
+            known[value] = f"node_{len(read)}"
+            read[known[value]] = replace(made, source=source)
+        used = {name for node in read.values() for name in (node.source, *node.named_inputs)}
+        nodes = [replace(node, name=name if name in used else "") for name, node in read.items()]
+        outputs_of = {name: tensor for tensor, name in known.items()}
+        ahead = [outputs_of[name] for name in [*read][: len(first)]]
+        before = [
+            replace(node, consumers=2 if tensor in self._outputs else 1)
+            for node, tensor in zip(nodes, ahead, strict=False)
+        ]
+        after = nodes[len(first) :]
+        names = {tensor: name_before(number) for number, tensor in enumerate(ahead)}
+        names |= {pool.output[0]: BEHIND, **{name: "Indices" for name in pool.output[1:] if name}, value: "Y"}
         unknown = [name for name in self._outputs if name not in names]
         if unknown or not self._outputs:
             raise NotAChain(f"its graph has outputs that are not a case's: {', '.join(unknown) or 'none'}")
@@ -117,8 +127,10 @@ class _ChainReader:
         )  # fmt: skip
         return Chain(X, context, attribute_values(pool), outputs)
 
-    def _node(self, node: NodeProto, uses: Mapping[str, int], pool: NodeProto | None) -> tuple[Node, str]:
-        """A node besides MaxPool, and the name of its output that the chain follows."""
+    def _node(
+        self, node: NodeProto, uses: Mapping[str, int], pool: NodeProto, known: Mapping[str, str]
+    ) -> tuple[Node, str]:
+        """A node besides MaxPool, and the name of its output that the others take; ``known`` are the tensors so far."""
         if node.op_type not in (*OPERATORS, MAX_POOL):
             raise NotAChain(f"its node {node.op_type} is none of the operators that are known")
         try:
@@ -126,9 +138,13 @@ class _ChainReader:
         except onnx.defs.SchemaError as missing:
             raise NotAChain(f"operator set {self._opset} has no {node.op_type}") from missing
         fields, forms = attribute_values(node), dict[str, None]()
+        if node.op_type in OF_SEVERAL:
+            names = []
         for name, source in zip_longest(names[: len(node.input) - 1], node.input[1:], fillvalue="inputs"):
-            is_index = name == "I" and pool is not None and source in pool.output[1:]
-            if not source or is_index:
+            if not source or (name == "I" and known.get(pool.output[0]) and source in pool.output[1:]):
+                continue
+            if name == "inputs" and source in known:
+                fields.setdefault(name, []).append(known[source])
                 continue
             if source not in self._constants:
                 raise NotAChain(f"{name} of its node {node.op_type} is not a constant")
@@ -161,6 +177,13 @@ class _ChainReader:
         if len(named) != len(shape) or not any(isinstance(size, str) for size in named):
             return None
         return named
+
+
+def makes(node: NodeProto, needed: set[str]) -> bool:
+    """Whether a node makes one of the tensors that are needed; if so, adds those that it takes."""
+    is_needed = bool(needed & {*filter(None, node.output)})
+    needed |= {*node.input} if is_needed else set()
+    return is_needed
 
 
 def _rename(node: NodeProto, fields: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
     expected, dtype = oracle.pooled.Y, oracle.X.dtype
     kinds: dict[DivergenceKind, np.ndarray] = {DivergenceKind.Y_SIGNED_ZERO: (Y == 0) & (expected == 0)}
     if is_float(dtype):
-        low = oracle.activated(np.array([lowest(dtype)]))[0]
+        low = oracle.made_of(lowest(dtype))
         always_nan = np.all([np.isnan(interpretation.Y) for interpretation in oracle.interpretations], axis=0)
         kinds |= {
             DivergenceKind.Y_ALL_NAN_TO_LOWEST: oracle.only_nan & (Y == low),
@@ -60,6 +60,9 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
     if is_float(expected.dtype):
         for kind, changed in changes(expected):
             kinds[kind] = kinds.get(kind, False) | same(Y, changed)
+    if oracle.differs_by_place:
+        zeros = oracle.reaches_padding & (oracle.pooled.maxima < 0) & (Y == oracle.made_of(dtype.type(0)))
+        return first_that_fits(wrong, {**kinds, DivergenceKind.Y_PAD_VALUE_LEAK: zeros}, DivergenceKind.GRAPH_OUTPUT)
     inside = _inside(oracle, Y, wrong)
     elsewhere = np.isin(Y, oracle.activated(oracle.core.reshape(-1)))
     kinds |= {

@@ -31,7 +31,7 @@ class GraphOracle(Oracle):
     @classmethod
     def of(cls, graph: MaxPoolGraph, pooling: Pooling | None = None) -> "GraphOracle":
         """The oracle of a graph, whose ``pooling`` may be known. Raises ``Refused`` and ``Inexact``."""
-        pooling, function = pooling or graph.pooling, graph.context.function
+        pooling, function = pooling or graph.pooling, graph.function
         if function is not None:
             others = tuple(replace(other, activation=function) for other in pooling.alternatives)
             pooling = replace(pooling, activation=function, alternatives=others)
@@ -41,15 +41,17 @@ class GraphOracle(Oracle):
         """The output Y of the graph. Raises ``Inexact`` if a node has no unique result for an output of MaxPool that conforms."""
         for oracle in self.alternatives:
             _ = oracle.interpretations
-        context = self.graph.context
-        if any(node.op in _DEPENDENT for node in context.after) and (
-            self.nan_is_open or self.has_empty or len(self.alternatives) > 1
+        context, is_mixed = self.graph.context, self.graph.is_mixed
+        if (is_mixed or any(node.op in _DEPENDENT for node in context.after)) and (
+            self.nan_is_open or self.has_empty or len(self.alternatives) > 1 or (is_mixed and self.zero_is_open)
         ):
             raise Inexact("the document leaves the output of MaxPool open, on which a node behind it depends")
         if context.uses_indices and self.ties.any():
             raise Inexact("MaxUnpool depends on the index of a maximum, which is not unique here")
         for alternative in self.graphs:
             _ = alternative.output, alternative.sources
+        if any(tensor.dtype == bool for tensor in self.expected.values()):
+            raise Inexact("an output of the graph has truth values; put a Cast or a Where behind")
         return self.output
 
     @cached_property
@@ -57,7 +59,7 @@ class GraphOracle(Oracle):
         """The output Y of the graph."""
         if not self.graph.context.after:
             return self.outputs["Y"]
-        *_, last = self.graph.context.steps(self.pooled.maxima, self.pooled.Indices)
+        *_, last = self.graph.steps(self.pooled.maxima, self.pooled.Indices)
         return last
 
     @cached_property
@@ -94,7 +96,7 @@ class GraphOracle(Oracle):
     @cached_property
     def sources(self) -> np.ndarray:
         """For each cell of :attr:`output`, its position in the Y of MaxPool, or -1."""
-        return self.graph.context.sources(self.pooled.maxima, self.pooled.Indices)
+        return self.graph.sources(self.pooled.maxima, self.pooled.Indices)
 
     @cached_property
     def moves(self) -> bool:
@@ -109,17 +111,26 @@ class GraphOracle(Oracle):
             wrong = wrong_tensor("Y", outputs.get("Y"), self.output.dtype, self.output.shape)
             if wrong is not None:
                 yield wrong
-            elif not same(outputs["Y"], self.output)[self.sources < 0].all():
-                message = "Y differs in cells that do not come from MaxPool"
+            elif not self._is_right(outputs["Y"], self.output)[self.sources < 0].all():
+                is_mixed = self.graph.is_mixed
+                message = (
+                    f"Y differs in cells that {'come from several of' if is_mixed else 'do not come from'} MaxPool"
+                )
                 yield WrongOutput("Y", DivergenceKind.GRAPH_OUTPUT, None, message)
         for name, number in self.graph.context.side_outputs.items():
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
             elif number is not None:
                 expected, tensor = self.graph.flow[number], outputs[name]
-                if tensor.dtype != expected.dtype or tensor.shape != expected.shape or not same(tensor, expected).all():
+                is_alike = tensor.dtype == expected.dtype and tensor.shape == expected.shape
+                if not is_alike or not self._is_right(tensor, expected).all():
                     message = f"the output {name} of the graph, of {self.graph.context.before[number].op}, is wrong"
                     yield WrongOutput(name, DivergenceKind.GRAPH_OUTPUT, None, message)
+
+    def _is_right(self, tensor: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """Where a tensor is right; no document defines the sign of a zero that a function makes."""
+        zeros = (tensor == 0) & (expected == 0)
+        return same(tensor, expected) | zeros if self.graph.context.has_functions else same(tensor, expected)
 
     def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """Whether the Y of MaxPool is an output of the graph as well, and wrong."""

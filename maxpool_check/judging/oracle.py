@@ -176,6 +176,13 @@ class Oracle:
         position = coordinates(cells, X.shape)
         return np.ravel_multi_index([position[axis] for axis in order], self.core.shape)
 
+    @property
+    def zero_is_open(self) -> bool:
+        """Whether the document leaves the sign of a zero in Y open."""
+        policies, (negative, positive) = self.pooling.policies, self.holds_zeros
+        is_open = policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY
+        return is_open and bool((negative & positive & (self.pooled.maxima == 0)).any())
+
     @cached_property
     def holds_zeros(self) -> tuple[np.ndarray, np.ndarray]:
         """For each output cell, whether its window holds a -0, and whether it holds a +0."""
@@ -194,6 +201,15 @@ class Oracle:
         with suppress(Inexact):
             return maxima if self.pooling.activation is None else self.pooling.activation.of(maxima)
         return maxima
+
+    def made_of(self, maximum: np.generic) -> np.ndarray:
+        """What Y would be if the maximum of each window were this value."""
+        return self.activated(np.full(self.pooled.Y.shape, maximum, self.core.dtype))
+
+    @property
+    def differs_by_place(self) -> bool:
+        """Whether nodes behind MaxPool make something else of the same maximum in another place."""
+        return isinstance(self.pooling.activation, Composition) and self.pooling.activation.differs_by_place
 
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""

@@ -61,8 +61,7 @@ class WrongCells:
         """The numbers of cells by kind and by what their windows hold: names of :data:`CONTENTS` with spaces between."""
         held, from_zero = self._contents, ~(self.oracle.nan_as_neg_inf.maxima > 0)
         if (Y := self.outputs.get("Y")) is not None and Y.shape == self.oracle.shape:
-            zero = self.oracle.activated(np.zeros(1, self.oracle.core.dtype))[0]
-            from_zero &= self.oracle.pooling.layout.to_core(Y) == zero
+            from_zero &= self.oracle.pooling.layout.to_core(Y) == self.oracle.made_of(self.oracle.core.dtype.type(0))
         windows: dict[str, dict[str, int]] = {}
         for each in self.wrong:
             if each.cells is None:
@@ -166,7 +165,7 @@ def _is_start(oracle: Oracle, holds_lowest: np.ndarray, output: str, values: np.
     """
     X, values, low = oracle.core, oracle.pooling.layout.to_core(values), lowest(oracle.core.dtype)
     if output != "Indices":
-        return holds_lowest & (values == oracle.activated(np.array([low]))[0])
+        return holds_lowest & (values == oracle.made_of(low))
     numbering, axes = oracle.pooling.numbering, (..., *[np.newaxis] * (X.ndim - 2))
     before = numbering.before_planes(X.shape)[axes]
     starts = holds_lowest & (values == before)

@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context
 from maxpool_check.graphs.operators import NEWEST, OLDEST, OPERATORS
-from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, attribute_values, read_chain
+from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, attribute_values, makes, read_chain
 from maxpool_check.models.model_file import BadModel, UserModel, label, named
 from maxpool_check.models.shapes import MOST_CELLS, NOT_DECLARED, InferredTypes, Scope, Size, TensorType, Types, scopes
 from maxpool_check.reference.dtypes import NUMPY
@@ -34,6 +34,9 @@ MOST_NODES = 4
 
 _LEFT_OUT = ("Split", "GlobalMaxPool")
 """Operators with one exact result that are not tested with MaxPool: one with several outputs, and one with mistakes of its own."""
+
+MOST_JOINED = 16
+"""How many nodes of two branches that meet are tested with MaxPool."""
 
 MOST_VALUES = 65_536
 """The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
@@ -234,13 +237,21 @@ def surroundings(
 ) -> Surroundings:  # fmt: skip
     """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model.
 
-    ``with_pools``: they do not end at the next MaxPool.
+    They are those through which its tensor alone flows, or else those of two branches as far as they meet. ``with_pools``:
+    they do not end at the next MaxPool.
     """
     sides: dict[bool, list[str]] = {True: [], False: []}
+    operators_taken = OPERATORS if not with_pools else (*OPERATORS, MAX_POOL)
+    for joined in _joined(node, operators_taken):
+        made = types.get(joined[-1].output[0], NOT_DECLARED)
+        if made.dtype in NUMPY and (chain := _chain(node, model, types, declared, joined)) is not None:
+            at = next(number for number, each in enumerate(joined) if each is node.proto)
+            ahead, behind = (tuple(each.op_type for each in side) for side in (joined[:at][::-1], joined[at + 1 :]))
+            return Surroundings(joined[0].input[0], joined[-1].output[0], ahead, behind, chain, _pools(joined, node))
     nodes = [node.proto]
     chain = _chain(node, model, types, declared, nodes)
     for is_ahead, operators in sides.items() if chain is not None else ():
-        for near in _near(node, is_ahead, OPERATORS if not with_pools else (*OPERATORS, MAX_POOL)):
+        for near in _near(node, is_ahead, operators_taken):
             longer = [near, *nodes] if is_ahead else [*nodes, near]
             if (cut := _chain(node, model, types, declared, longer)) is None:
                 break
@@ -250,8 +261,50 @@ def surroundings(
     beyond = {True: [node.scope.makers.get(start)], False: node.scope.consumers.get(end, [])}
     for is_ahead, operators in sides.items():
         operators += dict.fromkeys(each.op_type for each in beyond[is_ahead] if each is not None)
-    pools = tuple(each.output[0] for each in nodes if each.op_type == MAX_POOL and each is not node.proto)
-    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, pools)
+    return Surroundings(start, end, tuple(sides[True]), tuple(sides[False]), chain, _pools(nodes, node))
+
+
+def _pools(nodes: Sequence[NodeProto], judged: PoolNode) -> tuple[str, ...]:
+    """The outputs of the MaxPool nodes among some but the judged one."""
+    return tuple(each.output[0] for each in nodes if each.op_type == MAX_POOL and each is not judged.proto)
+
+
+def _joined(node: PoolNode, taken: Collection[str]) -> Iterator[list[NodeProto]]:
+    """The nodes of two branches that begin at one tensor and meet behind MaxPool, of the operators ``taken``, in order.
+
+    The tensor is the input of MaxPool, or else one in front of it; of those nodes, the most come first.
+    """
+    start, scope = node.input, node.scope
+    for _ in range(MOST_NODES):
+        of_start, of_pool, joins = {start}, {node.output}, set[str]()
+        nodes: list[NodeProto] = []
+        found = []
+        for near in scope.graph.node:
+            flowing = {name for name in near.input if name and scope.constant(name) is None}
+            if not flowing or not flowing <= of_start or near.input[0] not in of_start:
+                continue
+            is_judged = near is node.proto
+            if not is_judged and (near.op_type not in taken or near.op_type in _LEFT_OUT or any(near.output[1:])):
+                continue
+            if near.domain not in OWN_DOMAINS or len(nodes) == MOST_JOINED:
+                continue
+            nodes.append(near)
+            name = near.output[0]
+            of_start.add(name)
+            if is_judged or not flowing & of_pool:
+                continue
+            of_pool.add(name)
+            if len(flowing) > 1 or flowing & joins:
+                joins.add(name)
+                needed = {name}
+                ahead = [each for each in reversed(nodes) if makes(each, needed)]
+                if any(each is node.proto for each in ahead):
+                    found.append(ahead[::-1])
+        yield from reversed(found)
+        above = scope.makers.get(start)
+        if above is None or above.op_type not in taken or above.op_type in _LEFT_OUT or not above.input:
+            return
+        start = above.input[0]
 
 
 def _near(node: PoolNode, is_ahead: bool, taken: Collection[str]) -> Iterator[NodeProto]:

@@ -187,7 +187,7 @@ def _plainer(node: Node) -> Iterator[Node]:
             changed = _plainer_numbers(value, goal)
         yield from (replace(node, fields={**node.fields, name: plainer}) for plainer in changed)
     if is_elementwise(node) and node.op != "Identity":
-        yield Node("Identity", {}, node.constants, node.consumers)
+        yield replace(node, op="Identity", fields={})
 
 
 def _attributes_left_out(case: Case) -> Iterator[Case]:

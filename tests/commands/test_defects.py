@@ -225,6 +225,21 @@ def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, record)
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
 
 
+def test_a_record_of_a_part_says_nothing_of_what_it_lacks_in_a_version_that_was_tested(cli, catalogue, tmp_path):
+    corpus, record = catalogue("cases: [small:neg-inf]", PADS), tmp_path / "part.jsonl"
+    versions = corpus / "defects/versions.json"
+    cli("run", corpus, "-t", SEED, "-k", "small:neg-inf", "-o", record, "-q")
+    record.write_text(record.read_text().replace('"version":""', '"version":"2"', 1))
+    tested = {"1": ["PY-PADS"], "2": ["PY-SEED"]}
+    versions.write_text(json.dumps({"python": tested}))
+    cli("defects", "accept", record).check(0)
+    assert json.loads(versions.read_text())["python"] == tested
+    # Of a version that was not tested, it is taken for granted that nothing has changed.
+    versions.write_text(json.dumps({"python": {"1": ["PY-PADS"]}}))
+    cli("defects", "accept", record).check(0, "not executed, and taken as in the version before: PY-PADS")
+    assert json.loads(versions.read_text())["python"]["2"] == ["PY-PADS", "PY-SEED"]
+
+
 def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue):
     corpus = catalogue("variants: [indices, y-only]")
     assert cli("run", corpus, "-t", SEED).code == 0

@@ -61,10 +61,6 @@ WINDOWS = {
         case(ceil_mode=2, refused=True),
         case(storage_order=2, ceil_mode=0, auto_pad="NOTSET", refused=True),
     ),
-    "(some given-auto-pad != explicit or some given-rounding != floor or some given-storage-order != row-major)": (
-        case(storage_order=2, refused=True),
-        case(storage_order=0, ceil_mode=0, dilations=0, refused=True),
-    ),
     "some given-storage-order != row-major": (case(storage_order=2, refused=True), case(storage_order=0)),
     "some given-storage-order != column-major": (case(storage_order=2, refused=True), case(storage_order=1)),
     "(some given-stride < 0 or some given-dilation < 1)": (
@@ -93,6 +89,15 @@ WINDOWS = {
     "blocks-of-8-channels": (planes(24, 5), planes(12, 5)),
     "no-blocks-of-8-channels": (planes(4, 5), planes(8, 5)),
     "stride-0": (case(strides=[0, 1], refused=True), case(strides=1)),
+    "(explicit-pads or some given-stride != 0 or some given-dilation != 0)": (case(pads=0), case()),
+    "(some given-storage-order != row-major or some given-rounding != floor)": (
+        case(storage_order=1),
+        case(ceil_mode=0, storage_order=0),
+    ),
+    "(some given-storage-order != row-major or some given-rounding != floor or some given-auto-pad != explicit)": (
+        case(ceil_mode=1),
+        case(auto_pad="NOTSET"),
+    ),
     "some given-stride < 0": (case(strides=[-1, 1], refused=True), case(strides=[0, 1], refused=True)),
     "some given-dilation < 1": (case(dilations=[0, 1], refused=True), case(dilations=[2, 1])),
     "negative-pads": (case(pads=[-1, 0, 0, 0], refused=True), case(pads=1)),
@@ -158,6 +163,7 @@ GRAPHS = {
     "some infinity-of-pad": ([graph(pad(constant_value=float("-inf")))], [graph(pad(constant_value=-1)), graph()]),
     "pad-that-crops": ([graph(CROP), graph(after=[CROP_BEHIND])], [graph(pad()), graph()]),
     "some cast-behind == int64": ([graph(after=[RELU, Node("Cast", {"to": "int64"})])], [graph(after=[CAST]), graph()]),
+    "no inside == If": ([graph(inside="Loop"), graph()], [graph(inside="If")]),
     "some inside == Loop": ([graph(inside="Loop")], [graph(inside="If"), graph()]),
     "some operator == Cast": ([graph(CAST, RELU), graph(after=[CAST])], [graph(RELU)]),
     "some operator == DequantizeLinear": ([graph(DEQUANTIZE, dtype=np.int8)], [graph(after=[QUANTIZE])]),

@@ -86,6 +86,25 @@ OTHERS = [
 ]
 """Nodes that compute, with X."""
 
+COMBINED = [
+    *(
+        (node(op, inputs=["V"]), [-3, -1, 0, 2, 100], [5, -1, 1, -2, 27])
+        for op in ("Add", "Sub", "Mul", "Equal", "Greater")
+    ),
+    *((node(op, inputs=["V", "X"]), [-3, -1, 3, 2, 100], [5, -1, 1, -2, 27]) for op in ("Max", "Min")),
+    *((node(op, inputs=[3]), [[1, 5], [9, 3]], [0]) for op in ("Add", "Sub", "Mul", "Max", "Min", "Equal", "Greater")),
+    *(
+        (node(op, inputs=["V"]), [0.1, 1e-7, 2049, -math.inf, math.nan], [3.3, 1e-7, 0.7, 1, 1])
+        for op in ("Add", "Sub", "Mul")
+    ),
+    *((node(op, inputs=["V"]), [0.0, -math.inf, math.inf], [-0.0, -math.inf, 1]) for op in ("Equal", "Greater")),
+    *((node(op, inputs=["V"]), [1.5, -math.inf, math.inf], [-0.5, 2, 1]) for op in ("Max", "Min")),
+]
+"""Nodes of several tensors, with X and with V, which broadcasts with it."""
+
+CHOOSING = [(node("Where", inputs=["V", 7]), [0, 1, 2]), (node("Where", inputs=[0, "V"]), [-0.0, math.nan, math.inf])]
+"""Nodes of a condition, with the tensor V from which they choose."""
+
 
 def tensor_for(values, dtype):
     """X of a dtype, or None where it does not hold the values."""
@@ -99,20 +118,28 @@ def tensor_for(values, dtype):
 
 
 def examples(opsets):
-    """Each node with X, in each of some operator sets that has it: node, X, operator set and Y."""
-    pairs = [(tested, integers(*shape, dtype=dtype)) for tested, shape in MOVEMENTS for dtype in DTYPES]
-    pairs += [(tested, tensor_for(values, dtype)) for tested, values in OTHERS for dtype in DTYPES]
-    for tested, X in pairs:
-        for opset in opsets if X is not None else ():
+    """Each node with its tensors, in each of some operator sets that has it: node, X and V by name, operator set and Y."""
+    each = [(tested, {"X": integers(*shape, dtype=dtype)}) for tested, shape in MOVEMENTS for dtype in DTYPES]
+    each += [(tested, {"X": tensor_for(values, dtype)}) for tested, values in OTHERS for dtype in DTYPES]
+    each += [
+        (tested, {"X": tensor_for(X, dtype), "V": tensor_for(V, dtype)})
+        for tested, X, V in COMBINED
+        for dtype in DTYPES
+    ]
+    mask = np.array([True, False, True])
+    each += [(tested, {"X": mask, "V": tensor_for(V, dtype)}) for tested, V in CHOOSING for dtype in DTYPES]
+    for tested, tensors in each:
+        for opset in opsets if all(tensor is not None for tensor in tensors.values()) else ():
             try:
-                yield tested, X, opset, apply(tested, X, opset)
+                yield tested, tensors, opset, apply(tested, tensors["X"], opset, named=tensors)
             except Inexact:
                 continue
 
 
-def model_of(tested, X, Y, opset):
-    """A model of the node, as :func:`attributes_of` and :func:`inputs_of` write it."""
-    inputs = inputs_of(tested, name_of(X.dtype), opset, X.shape)
+def model_of(tested, tensors, Y, opset):
+    """A model of the node, as :func:`attributes_of` and :func:`inputs_of` write it; V is a constant of it."""
+    X = tensors["X"]
+    inputs = inputs_of(tested, name_of(X.dtype), opset, X.shape, tensors)
     outputs = [f"Y{number}" for number in range(output_count(tested, X.shape, opset))]
     names = ["X", *(name if value is not None else "" for name, value in inputs.items())]
     element = helper.np_dtype_to_tensor_dtype
@@ -144,8 +171,8 @@ def computed_by_onnx_runtime(model, X):
 
 def test_models_are_valid_in_every_operator_set_and_onnx_runtime_computes_the_same():
     valid, agreed = collections.Counter(), collections.Counter()
-    for tested, X, opset, Y in examples(OPSETS):
-        model = model_of(tested, X, Y, opset)
+    for tested, tensors, opset, Y in examples(OPSETS):
+        X, model = tensors["X"], model_of(tested, tensors, Y, opset)
         onnx.checker.check_model(model)
         onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
         valid[tested.op] += 1
@@ -161,10 +188,11 @@ def test_models_are_valid_in_every_operator_set_and_onnx_runtime_computes_the_sa
 
 def test_bfloat16_is_that_of_the_evaluator_of_onnx():
     agreed = set()
-    for tested, X, opset, Y in examples(OPSETS[-1:]):
+    for tested, tensors, opset, Y in examples(OPSETS[-1:]):
         # The evaluator cannot remove cells.
-        if "bfloat16" in (X.dtype.name, Y.dtype.name) and min(tested.fields.get("pads", [0])) >= 0:
-            (result,) = ReferenceEvaluator(model_of(tested, X, Y, opset)).run(None, {"X": X})
+        X, dtypes = tensors["X"], [tensor.dtype.name for tensor in (*tensors.values(), Y)]
+        if "bfloat16" in dtypes and min(tested.fields.get("pads", [0])) >= 0:
+            (result,) = ReferenceEvaluator(model_of(tested, tensors, Y, opset)).run(None, {"X": X})
             assert_same(result, Y, tested, X)
             agreed.add(tested.op)
     assert agreed == set(OPERATORS) - {"MaxUnpool"}

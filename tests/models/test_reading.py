@@ -92,6 +92,24 @@ def test_what_two_nodes_use_is_not_cut(nodes):
     assert found[0].around.behind == ("MaxPool", "Concat")
 
 
+def test_branches_that_meet_behind_max_pool_are_tested_with_it(nodes):
+    first, second, third = (each.maker.beyond for each in nodes(zoo.sppf()))
+    concat = first.chain.context.after[-1]
+    assert first.chain.context.operators == ("MaxPool", "MaxPool", "MaxPool", "Concat")
+    assert (concat.source, concat.fields["inputs"][0], len(concat.named_inputs)) == ("X", "Y", 3)
+    # The branches begin in front of another MaxPool, too.
+    assert [each.start for each in (first, second, third)] == ["A", "A", "A"]
+    pool = "S = Relu (x) [pool] m = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (S)"
+    text = "g (float[1,2,9,9] x) => (float[1,2,9,9] y) {{ {} {} }}"
+    (found,) = nodes(text.format(pool, "e = Equal (S, m) f = Cast <to = 1> (e) y = Mul (S, f)"))
+    assert found.around.chain.context.operators == ("MaxPool", "Equal", "Cast", "Mul")
+    assert {each.case.id.split("/")[1] for each in found.cases} >= {"alone", "graph"}
+    # A comparison alone has truth values, which no case has; Softmax is not known here.
+    for behind in ("e = Equal (S, m) y = Softmax (e)", "n = Softmax (S) y = Add (n, m)"):
+        (found,) = nodes(text.format(pool, behind))
+        assert not found.around.chain.context.after
+
+
 def test_constants_may_be_attributes_of_a_node(nodes):
     (found,) = nodes("""g (float[1,3,8,8] x) => (float[a,b,e,d] y) {
       p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> ()

@@ -183,6 +183,11 @@ def extents__pads_of_less_than_two_kernels(X, attributes):
     return scan(X, {**attributes, "pads": list(map(min, attributes["pads"], most))})
 
 
+def extents__windows_larger_than_the_map(position, axis):
+    """Takes the last row for padding where a window has more rows than X. Seen: a crash in espressif/esp-dl#229."""
+    return within(position, axis) & ((position < axis.size - 1) | (axis.kernel <= axis.size) | (axis.place != -2))
+
+
 def infinities__saturated(X, attributes):
     """Gives the largest finite value for +inf. Plausible: a saturating conversion."""
     Y, Indices = scan(X, attributes)
@@ -577,6 +582,15 @@ def onnx_maxpool__pools_without_channels(language, X, attributes, spec):
         return language.correct(X, attributes, spec)
     outputs = language.correct(X.reshape(*[1] * (2 + len(kernel) - X.ndim), *X.shape), attributes, spec)
     return tuple(each.reshape(each.shape[-X.ndim :]) for each in outputs)
+
+
+def onnx_maxpool__takes_defaults_of_later_versions(language, X, attributes, spec):
+    """Passes over dilations of 1 and ceil_mode 0 where the version has neither. Seen: models in onnxsim/onnxsim#85."""
+    later = {"dilations": [1] * (X.ndim - 2), "ceil_mode": 0}
+    kept = {
+        name: value for name, value in attributes.items() if name in language.table(spec) or value != later.get(name)
+    }
+    return language.correct(X, kept, spec)
 
 
 def openvino_maxpool__ceil_is_ceil_torch(n, k, s, d, b, e, ceil):
