@@ -1,11 +1,13 @@
 """The shipped corpus: what it holds, and the verdicts on real releases of ONNX Runtime."""
 
 import json
+import re
 from collections import Counter
 from fnmatch import fnmatchcase
 from importlib.metadata import version
 from itertools import groupby
 
+import numpy as np
 import pytest
 from packaging.version import Version
 
@@ -13,8 +15,9 @@ from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contrad
 from maxpool_check.corpus.collection import defect_files, files_naming, with_observed
 from maxpool_check.corpus.defect_file import read_all_defects, unmatched, unmet_conditions
 from maxpool_check.evidence.references import references
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of, editions
+from maxpool_check.specifications.clauses import ClauseKind, ClauseStatus, clause_files, clauses_of, editions
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 from tests.conftest import CASES, ROOT, shipped
@@ -25,6 +28,13 @@ DEFECTS = read_all_defects(CORPUS.known_files)
 FILES = {name: list(cases) for name, cases in groupby(CORPUS.cases, lambda case: case.id.partition(":")[0])}
 PRINTED = (CASES / "documents", CASES / "sonnx", CASES / "refusals")
 """What the documents print and what they exclude: the part of the corpus that an old release is always run on."""
+
+IN_EACH_DTYPE = ("sonnx", "sonnx@2026-10", "openvino-8", "ort-nhwc-11", "xmos-maxpool2d")
+"""The documents of which each testable clause has a case in each dtype that it is about."""
+
+PRINTED_WITH_A_DTYPE = {"sonnx": "int, Example", "ort-nhwc-11": "Examples"}
+"""Where examples are about the dtype that is printed: of bytes, about the smallest value of one of the two types; code that makes
+float32. SONNX prints its other examples for doubles, and they illustrate the operator for all floats; OpenVINO prints no dtype."""
 
 OLD = "onnxruntime==1.23.2"
 OLD_RECORD = REPORTS / "onnxruntime-cpu.jsonl.xz"
@@ -68,6 +78,48 @@ def test_each_case_covers_clauses_that_hold_in_its_document_and_each_testable_cl
         assert {clause for spec, clause in covered if spec == document} <= set(clauses)
         testable = [name for name, status in clauses.items() if status is ClauseStatus.TESTABLE]
         assert [name for name in testable if (document, name) not in covered] == [], document
+
+
+def dtypes_of(document, clause, cases):
+    """The dtypes of X that a clause with these cases is about: those of its document that its place, bins and numbers allow."""
+    is_example = clause.kind is ClauseKind.EXAMPLE
+    if is_example and clause.where.startswith(PRINTED_WITH_A_DTYPE.get(document, " ")):
+        return []
+    # SONNX says of real numbers what holds for all types. What it says of floats or integers alone, as of NaN, is in their section.
+    sections = set(re.findall(r"\b(?:real|float|int)\b", clause.where))
+    # A clause on the padding of a type has bins of it.
+    paired = {dtype for wanted in clause.bins if len(wanted) > 1 for dtype in wanted.get("dtype", ())}
+    # An example of negative numbers or fractions is none of a type without them.
+    printed = [case.X.tensor() for case in cases if is_example and isinstance(case.expect, Values)]
+    return [
+        dtype
+        for dtype in SPECIFICATIONS[document].dtypes
+        if (not sections or "real" in sections or ("float" if is_float(NUMPY[dtype]) else "int") in sections)
+        and (not paired or dtype in paired)
+        and (not printed or any(holds(NUMPY[dtype], X) for X in printed))
+    ]
+
+
+def holds(dtype, X):
+    """Whether a dtype has the numbers of X; a float has them rounded."""
+    X = X.astype(np.float64)
+    in_range = (float(lowest(dtype)) <= X) & (float(highest(dtype)) >= X)
+    return is_float(dtype) or bool((in_range & (np.floor(X) == X)).all())
+
+
+@pytest.mark.parametrize("document", IN_EACH_DTYPE)
+def test_each_testable_clause_has_a_case_in_each_dtype_that_it_is_about(document):
+    cases = {}
+    for case in CORPUS.cases:
+        for clause in case.covers if case.spec == document else ():
+            cases.setdefault(clause, []).append(case)
+    missing = {}
+    for clause in clauses_of(document):
+        if clause.status is ClauseStatus.TESTABLE:
+            own = cases[clause.id]
+            absent = {*dtypes_of(document, clause, own)} - {case.X.dtype.name for case in own}
+            missing |= {clause.id: sorted(absent)} if absent else {}
+    assert missing == {}
 
 
 def test_the_cases_of_each_erratum_exist():

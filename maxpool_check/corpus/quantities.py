@@ -94,6 +94,10 @@ class Features:
                 result += value if isinstance(value, (list, tuple)) else [attribute.values.get(value, value)]
         return result
 
+    def words(self, role: Role) -> list[Any]:
+        """What the attribute of a role means, as words: a number that means nothing is its digits."""
+        return [value if isinstance(value, str) else str(value) for value in self.given(role)]
+
     def integers(self, *roles: Role) -> list[int]:
         """The integers among the values of attributes."""
         return [value for value in self.given(*roles) if isinstance(value, int)]
@@ -236,10 +240,10 @@ OF_CASES: Mapping[str, Callable[[Features], Any]] = {
         *of.integers(Role.PADS, Role.BEGIN, Role.END),
         *(-start for start in of.integers(Role.START)),
     ],
-    "given-activation": lambda of: of.given(Role.ACTIVATION),
-    "given-auto-pad": lambda of: of.given(Role.AUTO_PAD),
-    "given-rounding": lambda of: of.given(Role.ROUNDING),
-    "given-storage-order": lambda of: of.given(Role.STORAGE_ORDER),
+    "given-activation": lambda of: of.words(Role.ACTIVATION),
+    "given-auto-pad": lambda of: of.words(Role.AUTO_PAD),
+    "given-rounding": lambda of: of.words(Role.ROUNDING),
+    "given-storage-order": lambda of: of.words(Role.STORAGE_ORDER),
     # The nodes around MaxPool.
     "operator": lambda of: of.context.operators,
     "last-in-front": lambda of: [node.op for node in of.context.before[-1:]],

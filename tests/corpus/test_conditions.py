@@ -57,6 +57,16 @@ WINDOWS = {
     "column-major": (case(storage_order=1), case()),
     "explicit-pads": (case(pads=0), case()),
     "some given-auto-pad != explicit": (same(), case(pads=1)),
+    "(some given-auto-pad != explicit or some given-rounding != floor)": (
+        case(ceil_mode=2, refused=True),
+        case(storage_order=2, ceil_mode=0, auto_pad="NOTSET", refused=True),
+    ),
+    "some given-storage-order != row-major": (case(storage_order=2, refused=True), case(storage_order=0)),
+    "some given-storage-order != column-major": (case(storage_order=2, refused=True), case(storage_order=1)),
+    "(some given-stride < 0 or some given-dilation < 1)": (
+        case(dilations=0, refused=True),
+        case(strides=0, refused=True),
+    ),
     "(stride-over-31-bits or some given-dilation >= 2147483648)": (case(dilations=2**31, k=1), case(strides=2**31 - 1)),
     "(no-window or no-cells)": (case(k=7, strides=3), case()),
     "pads-beside-auto-pad": (case(pads=[1, 0, 0, 0], auto_pad="VALID"), case(pads=0, auto_pad="VALID")),
