@@ -7,11 +7,13 @@ from contextlib import suppress
 import onnx
 import pytest
 
+from maxpool_check import CorpusError, read_cases
+from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.models.analysis import analyse
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.targets.protocol import MOST_TEXT, in_message, in_ready, outcome_of, parsed
 from tests.commands.test_outputs import ORDINARY, READY, SHAPES, TWICE
-from tests.conftest import KERNELS
+from tests.conftest import CASES, KERNELS
 from tests.models import zoo
 
 REFUSAL = {"case": "small:ordinary", "type": "refusal", "status": "INVALID_ARGUMENT", "message": "no"}
@@ -136,6 +138,22 @@ def test_cases(cli, small, tmp_path):
         changed = with_other_bytes(chance, content)
         path.write_bytes(changed)
         assert ended_well(cli("cases", "lint", path), 0, 2), changed
+
+
+def test_graphs(tmp_path):
+    chance, path = random.Random(6), tmp_path / "cases.yaml"
+    files = sorted((CASES / "contexts").glob("*.yaml"))
+    fields = [graph_fields(case, {}) for file in files for case in read_cases(file)]
+    graphs = [each["graph"] for each in fields if "graph" in each]
+    X = {"dtype": "float32", "shape": [1, 2, 6, 6], "random": {"seed": 1, "values": "distinct"}}
+    case = {"id": "a", "title": "A", "opset": 22, "input": X}
+    case["attributes"] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    for _ in range(1500):
+        graph = with_other_value(chance, chance.choice(graphs))
+        path.write_text(json.dumps({"spec": "onnx-22", "cases": [{**case, "graph": graph}]}))
+        with suppress(CorpusError):
+            for read in read_cases(path):
+                read.check_exact()
 
 
 @pytest.mark.parametrize("command", [("cases", "lint"), ("report",), ("model",)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.graphs.node import COMBINING, Inexact, Node
+from maxpool_check.graphs.node import COMBINING, Inexact, Node, check_size
 from maxpool_check.graphs.operators import Tensors, apply, check_names, is_elementwise, positions
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.evaluator import evaluate
@@ -221,6 +221,7 @@ def max_pool(node: Node, X: np.ndarray, opset: int) -> Pooled:
     pooling = specification(f"onnx-{opset}").resolve(node.fields, X.dtype.name, X.shape)
     if isinstance(pooling, Refused):
         raise Inexact(f"MaxPool: {pooling}")
+    check_size(MAX_POOL, *X.shape[:2], *pooling.output_sizes)
     if pooling.alternatives or pooling.has_empty_windows:
         raise Inexact("MaxPool: the document does not define all of its windows")
     if X.dtype.kind not in "iu" and (np.isnan(X).any() or ((X == 0) & np.signbit(X)).any()):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.graphs.node import Inexact, Node, significand_bits, wide
+from maxpool_check.graphs.node import Inexact, Node, check_size, significand_bits, wide
 from maxpool_check.reference.dtypes import is_float, rounded
 from maxpool_check.words import plural
 
@@ -63,6 +63,7 @@ def _pad(node: Node, X: np.ndarray, opset: int, constant: Constant) -> np.ndarra
             raise Inexact(f"Pad in mode reflect: ONNX does not define {wrong}")
         kept = X[_along(axis, slice(max(-begin, 0), size - max(-end, 0)))]
         widths = [(max(begin, 0), max(end, 0)) if each == axis else (0, 0) for each in range(X.ndim)]
+        check_size("Pad", *X.shape[:axis], size + begin + end, *X.shape[axis + 1 :])
         X = np.pad(kept, widths, mode, **filled)
     return X
 
@@ -227,6 +228,7 @@ def _kernel(node: Node, axes: int) -> list[int]:
     kernel = node.integers("kernel_shape", [1] * axes if is_identity else None)
     if axes < 1 or len(kernel) != axes or min(kernel) < 1 or (is_identity and max(kernel) > 1):
         raise Inexact(f"Conv of {axes} spatial axes with weights {node.fields['weights']} and kernel {kernel}")
+    check_size("Conv", *kernel)
     return kernel
 
 
@@ -247,6 +249,7 @@ def _windows(node: Node, X: np.ndarray, padding: float) -> np.ndarray:
     strides, dilations, pads = _placement(node, X.ndim - 2, kernel)
     if X.shape[1] < 1:
         raise Inexact("Conv of no channel")
+    check_size("Conv", *X.shape[:2], *(size + sum(pad) for size, pad in zip(X.shape[2:], pads, strict=True)), *kernel)
     padded = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=padding)
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     windows = np.lib.stride_tricks.sliding_window_view(padded, extents, tuple(range(2, X.ndim)))
@@ -281,6 +284,7 @@ def unpool(node: Node, X: np.ndarray, indices: np.ndarray | None, constant: np.n
     shape = (*X.shape[:2], *[(n - 1) * s + k - total for n, k, s, total in sizes])
     if min(shape) < 0 or node.integers("output_shape", shape) != list(shape):
         raise Inexact(f"MaxUnpool to a shape other than {shape}: ONNX does not say what the indices count")
+    check_size("MaxUnpool", *shape)
     if indices is None or indices.shape != X.shape:
         raise Inexact("MaxUnpool needs Indices of the shape of X")
     if ((indices < 0) | (indices >= math.prod(shape))).any():

@@ -4,6 +4,7 @@ ONNX gives formulas, and no rounding: the exact value is rounded once, to neares
 what becomes of a NaN, the sign of a zero or a rounding, there is no unique result (:class:`Inexact`).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +13,10 @@ import ml_dtypes
 import numpy as np
 
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, name_of, rounded, same
+
+
+MOST_CELLS = 2**26
+"""The most cells of a tensor behind a node."""
 
 
 class Inexact(ValueError):
@@ -99,6 +104,13 @@ class Node:
         if value is None and default is None:
             raise Inexact(f"{self.op} needs {name}")
         return default if value is None else value
+
+
+def check_size(op: str, *sizes: int) -> None:
+    """Check that a tensor of these sizes has not more than :data:`MOST_CELLS`. Raises :class:`Inexact`."""
+    # A size is too large also where another one is 0.
+    if math.prod(filter(None, sizes)) > MOST_CELLS:
+        raise Inexact(f"{op} makes a tensor of {[*sizes]}, of more than {MOST_CELLS} cells")
 
 
 def _is_int64(value: Any) -> bool:

@@ -99,7 +99,8 @@ def apply(
         return COMBINING[node.op](X, *others)
 
     def further(value: Any) -> np.ndarray:
-        return named[value] if isinstance(value, str) else tensor(value, dtype, f"a constant of {node.op}")
+        is_name = isinstance(value, str) and node.op == "Concat"
+        return named[value] if is_name else tensor(value, dtype, f"a constant of {node.op}")
 
     Y = _moved(node, X, X, opset, indices, further)
     if node.op == "MaxUnpool" and indices is not None and not same(Y.reshape(-1)[indices], X).all():
@@ -126,7 +127,7 @@ def positions(
         return cells
 
     def constant(value: Any) -> np.ndarray:
-        if isinstance(value, str):
+        if isinstance(value, str) and node.op == "Concat":
             return named[value]
         return np.full(np.shape(value["data"] if isinstance(value, dict) else value), -1, np.int64)
 
