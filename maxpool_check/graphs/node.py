@@ -14,7 +14,6 @@ import numpy as np
 
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, name_of, rounded, same
 
-
 MOST_CELLS = 2**26
 """The most cells of a tensor behind a node."""
 
