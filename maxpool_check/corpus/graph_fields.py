@@ -109,8 +109,8 @@ def _check_outputs(before: Sequence[Node], behind: Sequence[Node], graph: Any) -
 
 def _counted(data: Mapping[str, Any]) -> str | None:
     """Where Indices begin to count, if nodes make them."""
-    if "indices" in data and any(node["op"] == "MaxUnpool" for node in data["nodes"]):
-        raise BadValue("MaxUnpool takes Indices that count in the whole tensor", "graph", "indices")
+    if data.get("indices") == "plane" and any(node["op"] == "MaxUnpool" for node in data["nodes"]):
+        raise BadValue("MaxUnpool takes Indices that count in the whole tensor: indices: offset", "graph", "indices")
     counted: str | None = data.get("indices")
     return counted
 

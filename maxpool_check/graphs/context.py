@@ -71,7 +71,8 @@ class Context:
     an output of the graph. ``initializer``: X is one, not an input of the graph. ``dimensions`` declares the shape of X, with
     names for sizes that are known at run time only; None: the shape of X. ``inside``: the nodes are in both branches of an
     ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``. ``indices``: nodes make of Indices
-    those that count in each ``plane``, as PyTorch's exporter writes them; None: there are no such nodes. ``is_replaceable``: a
+    those that count in each ``plane``, as PyTorch's exporter writes them; and, for ``offset``, add the number of the first cell
+    of each plane again, as is written in front of MaxUnpool; None: there are no such nodes. ``is_replaceable``: a
     target that takes no graphs may execute the MaxPool without the operator set.
     """
 
@@ -131,7 +132,8 @@ class Context:
             shown = {**node, "inputs": f"[{', '.join(map(str, node['inputs']))}]"} if "inputs" in node else node
             fields = ", ".join(f"{name}={value}" for name, value in shown.items() if name != "op")
             yield f"{node['op']}({fields})" if fields else node["op"]
-        names = {"shape": "shape", "inside": "inside", "indices": "Indices in each", "as": "X"}
+        counted = "Indices in each" if self.indices == "plane" else "Indices of a plane with its"
+        names = {"shape": "shape", "inside": "inside", "indices": counted, "as": "X"}
         yield from (f"{name}: {data[key]}" for key, name in names.items() if key in data)
 
     def data(self) -> dict[str, Any]:
@@ -274,7 +276,7 @@ class MaxPoolGraph:
         """The pooling that the document defines, or its refusal. Raises :class:`Inexact`."""
         X = self.entering
         resolved = self.document.resolve(self.attributes, name_of(X.dtype), X.shape, self.policies)
-        if self.context.indices is None or isinstance(resolved, Refused):
+        if self.context.indices != "plane" or isinstance(resolved, Refused):
             return resolved
         others = tuple(_in_each_plane(other) for other in resolved.alternatives)
         return replace(_in_each_plane(resolved), alternatives=others)

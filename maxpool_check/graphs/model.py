@@ -1,5 +1,6 @@
 """ONNX models: of a MaxPool alone, with an activation behind it, and of one in a graph of several nodes."""
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import zip_longest
@@ -147,7 +148,12 @@ class _ModelBuilder:
         pooled = [maxima, "numbers" if subtracts else "Indices"] if needs_indices else [maxima]
         value = self._append(MAX_POOL, [value], pooled, graph.attributes)
         if subtracts:
-            self._append("Sub", ["numbers", "first"], ["Indices"], {})
+            is_last = context.indices == "plane"
+            self._append("Sub", ["numbers", "first"], ["Indices" if is_last else "in_plane"], {})
+            if not is_last:
+                planes, size = entering.shape[:2], math.prod(entering.shape[2:])
+                offsets = np.arange(math.prod(planes)).reshape(*planes, *ones) * size
+                self._append("Add", ["in_plane", self._constant("offsets", offsets, "initializer")], ["Indices"], {})
         self._names["Y"], tensors["Y"] = value, graph.following[0]
         for number, (node, result) in enumerate(zip(wired(context.after, "Y"), graph.following[1:], strict=True)):
             is_last = number == len(context.after) - 1

@@ -161,7 +161,11 @@ MISTAKES = [
     ("graph: {nodes: [{op: Identity}, @{op: Relu}, {op: MaxPool}]}", NAN, "Relu of NaN: ONNX does not define it"),
     ("graph: {nodes: [{op: MaxPool}], shape: [N, @3, 2]}", NAN, "expected a name, or the size 1; found 3"),
     ("graph: {nodes: [{op: MaxPool}], inside: @if}", NAN, "found the text 'if' (did you mean 'If'?)"),
-    ("graph: [{op: MaxPool}, {op: Neg, consumers: @2}]", NAN, "consumers: 2 belongs to the judged MaxPool or to a node before it"),
+    (
+        "graph: [{op: MaxPool}, {op: Neg, consumers: @2}]",
+        NAN,
+        "consumers: 2 belongs to the judged MaxPool or to a node before it",
+    ),
     ("opset: @99", NAN, f"there is no operator set 99; the installed onnx {onnx.__version__} has 1 to 28"),
     ("opset: 13\n    graph: [@{op: Relu}, {op: MaxPool}]", "{dtype: int8, fill: 1, shape: [1, 1, 1]}", "has no int8"),
 ]
