@@ -137,7 +137,10 @@ def _judge_returned(
     if len(graphs) > 1:
         fitting = min(graphs, key=lambda each: compare(each, each.of_maxpool(outputs), names).distance)
     fitted[variant] = fitting, outputs
-    return judge_outputs(fitting, names, fitting.of_maxpool(outputs))
+    judgement = judge_outputs(fitting, names, fitting.of_maxpool(outputs))
+    if place := fitting.wrong_place(outputs) if judgement.verdict is Verdict.DIVERGES else "":
+        judgement = replace(judgement, message=f"{judgement.message}; of the output of the graph, {place}")
+    return judgement
 
 
 def _judge_outside(oracle: GraphOracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:

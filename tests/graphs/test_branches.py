@@ -139,6 +139,20 @@ def test_a_model_with_a_branch_is_read_as_what_it_was_written_of(after):
     assert same(again.sources, oracle.sources).all()
 
 
+def test_a_wrong_cell_of_a_joined_tensor_is_named_in_both():
+    oracle = oracle_of(SPPF)
+    Y = oracle.output.copy()
+    Y[0, 2, 0, 0] += 1
+    (judgement,) = judge(oracle, {Y_ONLY: Returned({"Y": Y})}).values()
+    assert judgement.message.startswith(
+        "Y[0, 0, 0, 0] is 10.0, expected 9.0; of the output of the graph, Y[0, 2, 0, 0] is 10.0"
+    )
+    Y = oracle.output.copy()
+    Y[0, 0, 0, 0] = 7
+    (judgement,) = judge(oracle, {Y_ONLY: Returned({"Y": Y})}).values()
+    assert judgement.message == "Y differs in cells that do not come from MaxPool: Y[0, 0, 0, 0] is 7.0, expected 4.0"
+
+
 PADDED = np.pad(X, [(0, 0), (0, 0), (1, 1), (1, 1)])
 WINDOWS = np.lib.stride_tricks.sliding_window_view(PADDED, (3, 3), axis=(2, 3))
 
