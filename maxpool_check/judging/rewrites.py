@@ -97,7 +97,7 @@ def _max_pools_merged(graph: MaxPoolGraph) -> _Rewritten:
     """A MaxPool beside the judged one is removed, and its window and stride are merged into those of the judged one."""
     ones = [1] * (graph.entering.ndim - 2)
     for side, number, node in _neighbours(graph):
-        if node.op != MAX_POOL:
+        if node.op != MAX_POOL or len(node.fields["kernel_shape"]) != len(ones):
             continue
         first, second = (node.fields, graph.attributes) if side == "before" else (graph.attributes, node.fields)
         k1, k2 = first["kernel_shape"], second["kernel_shape"]

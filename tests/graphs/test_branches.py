@@ -1,7 +1,9 @@
 """Graphs in which a second branch meets what is behind MaxPool: the model, the reference and the verdict say the same."""
 
+import collections
 import functools
 import itertools
+from contextlib import suppress
 
 import numpy as np
 import onnx
@@ -10,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 import maxpool_check
+from maxpool_check.evidence.kernels import DEATHS, wrong_kernels
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.model import build
@@ -125,6 +128,41 @@ def test_the_reference_conforms_and_any_other_value_of_a_cell_does_not():
     assert mixed > 5
 
 
+def full(case):
+    """The attributes of MaxPool as explicit numbers."""
+    axes = case.resolved.geometry
+    pads = [*(axis.begin for axis in axes), *(axis.end for axis in axes)]
+    names = {"kernel_shape": "kernel", "strides": "stride", "dilations": "dilation"}
+    numbers = {name: [getattr(axis, field) for axis in axes] for name, field in names.items()}
+    return {
+        **numbers,
+        "pads": pads,
+        "auto_pad": "NOTSET",
+        **{each: case.attributes.get(each, 0) for each in ("ceil_mode", "storage_order")},
+    }
+
+
+def test_a_wrong_kernel_in_a_graph_conforms_only_where_the_output_is_right():
+    kernels = [each.function() for each in wrong_kernels() if not each.specs and each.module != DEATHS][::5]
+    verdicts = collections.Counter()
+    for case, kernel in itertools.product(drawn()[:80], kernels):
+        oracle = case.oracle()
+        if oracle.has_empty or oracle.pooling.alternatives or case.context.side_outputs:
+            continue
+        with suppress(Inexact, ValueError, IndexError, TypeError), np.errstate(all="ignore"):
+            Y, numbers, *_ = *kernel(case.entering.copy(), full(case)), None
+            *_, output = oracle.graph.steps(Y, oracle.pooled.Indices if numbers is None else numbers)
+            given = verdict(oracle, {**oracle.expected, "Y": output})
+            is_alike = output.shape == oracle.output.shape and output.dtype == oracle.output.dtype
+            zeros = is_alike and ((output == 0) & (oracle.output == 0))
+            is_right = is_alike and bool((same(output, oracle.output) | zeros).all())
+            assert given is not Verdict.ERROR, (list(case.context.lines()), case.attributes)
+            assert is_right or given is not Verdict.CONFORMS or oracle.nan_is_open, list(case.context.lines())
+            assert not is_alike or not same(output, oracle.output).all() or given is Verdict.CONFORMS
+            verdicts[given] += 1
+    assert min(verdicts[Verdict.CONFORMS], verdicts[Verdict.DIVERGES]) > 20
+
+
 @pytest.mark.parametrize("after", BRANCHES)
 def test_a_model_with_a_branch_is_read_as_what_it_was_written_of(after):
     oracle = oracle_of(after)
@@ -238,3 +276,9 @@ def test_a_mistake_in_a_branch_is_named(tmp_path, graph, message):
     with pytest.raises(maxpool_check.CorpusError) as mistake:
         maxpool_check.read_cases(tmp_path / "a.yaml")
     assert message in str(mistake.value)
+
+
+def test_a_neighbour_of_another_rank_is_merged_with_nothing():
+    deeper = {"kernel_shape": [1, 3, 3], "pads": [0, 1, 1, 0, 1, 1]}
+    oracle = oracle_of([Node("Unsqueeze", {"axes": [2]}), Node("MaxPool", deeper)])
+    assert verdict(oracle, {"Y": oracle.output + 1}) is Verdict.DIVERGES
