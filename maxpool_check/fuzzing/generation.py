@@ -224,6 +224,9 @@ def in_a_graph(case: Case, stream: Stream) -> Case | None:
     entries = [*second_nodes, *(stream.choice([*_AFTER, Node("MaxUnpool", unpool)]) for _ in range(behind))]
     beside = Node(MAX_POOL, drawn.attributes, name="beside", source="X")
     joined = stream.choice([*_JOINED, *((beside, join) for join in _BESIDE)]) if stream.random() < 0.5 else ()
+    if joined and joined[0].source:
+        # Nothing would take what is behind MaxPool so far.
+        entries = []
     named = {"X": X, "Y": pooled.Y}
     after = _chain(stream, [*entries, *joined], pooled.Y, opset, pooled.Indices, named)
     drawn = replace(drawn, context=Context(

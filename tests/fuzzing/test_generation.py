@@ -66,7 +66,7 @@ def test_nearly_nothing_is_rejected():
         (
             {"graphs": 1},
             ("onnx-8", "onnx-22", "sonnx"),
-            "b8add51717ae4a3d5f1ebecef419910b8ea1da942e54012daf7d72d479483a47",
+            "3ace661f0f315ae6113555770253808624f9fc48dbf4a670df81fc9c76c7059d",
         ),
     ],
     ids=["valid", "invalid", "graphs"],
@@ -95,7 +95,7 @@ def test_what_defects_are_made_of_is_drawn():
 
 def test_graphs_have_results_and_every_form_is_drawn():
     assert all(isinstance(case.resolved, Pooling) and case.is_exact for case in graphs())
-    assert all(case.context.has_nodes and len(nodes(case)) <= 3 for case in graphs())
+    assert all(case.context.has_nodes and len(nodes(case)) <= 6 for case in graphs())
     assert {case.context.opset for case in graphs()} == set(OPERATOR_SETS)
     # Among the first is a MaxPool without a window, whose output has no cells.
     more = first_cases(700, "onnx-22", 1, graphs=1)
@@ -121,7 +121,7 @@ def test_no_global_max_pool_is_drawn_where_its_own_maximum_is_neg_inf():
     assert poolings
     assert any((each.entering == -np.inf).all() for each in drawn)
     for each in poolings:
-        steps = each.context.steps(each.oracle().pooled.maxima, each.oracle().pooled.Indices)
+        steps = each.graph.steps(each.oracle().pooled.maxima, each.oracle().pooled.Indices)
         for node, Y in zip(each.context.after, itertools.islice(steps, 1, None), strict=True):
             assert node.op != "GlobalMaxPool" or not (Y == -np.inf).any()
 
