@@ -68,7 +68,12 @@ def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_
     changed = {case.id for case in cases if recorded.get(case.id, case.sha256) != case.sha256}
     unchanged = {case.id: case for case in cases if case.id not in changed}
     contents = SimpleNamespace(
-        cases=unchanged, corpus=cases, defects=defects(), known_sha256="", versions=read_versions(CASES), records=[record]
+        cases=unchanged,
+        corpus=cases,
+        defects=defects(),
+        known_sha256="",
+        versions=read_versions(CASES),
+        records=[record],
     )
     verification = Verification()
     check_record("record", record, contents, verification, lzma.decompress(path.read_bytes()))
@@ -83,7 +88,9 @@ def test_a_committed_record_has_its_report_holds_and_shows_what_is_expected_and_
         for variant in variants
         if (name, variant) in held or not (name in single and variant in map(str, GRAPH_VARIANTS))
     )
-    assert [problem for problem in verification.problems if problem[0].startswith(of_cases) or problem[0] == "record"] == []
+    assert [
+        problem for problem in verification.problems if problem[0].startswith(of_cases) or problem[0] == "record"
+    ] == []
     assert len(changed) < record.header.corpus.cases / 2, "make reports"
 
     # A new case needs no new record.

@@ -7,6 +7,7 @@ wrong; ``naming`` decides between candidates.
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -109,8 +110,9 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
         values = _value_mistakes(oracle)
         mistakes = itertools.chain(each for each in values if each.kind is not DivergenceKind.COMPARED_AS_BITS)
     causes = _fitting(Y, numbers, mistakes, right)
-    if any(_padded(oracle, value).acceptable(Y).all() for value in _constants(oracle, Y)):
-        causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
+    with suppress(Inexact):
+        if any(_padded(oracle, value).acceptable(Y).all() for value in _constants(oracle, Y)):
+            causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
     # Beside a wrong Y without an explanation, an index says nothing about the numbering.
     if all(cause.output == "Y" for cause in causes) and (acceptable | right_indices).all():
         causes += numbering_causes(oracle, numbers)
@@ -140,10 +142,13 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
         # A window without a cell may hold anything.
         if not mistakes or oracle.has_empty or oracle.holds_nan.any():
             return False
-        return not any(
-            each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
-            for each in mistakes
-        )
+        with suppress(Inexact):
+            return not any(
+                each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
+                for each in mistakes
+            )
+        # Of other maxima, a node behind MaxPool has no exact result.
+        return False
 
 
 def _fitting(

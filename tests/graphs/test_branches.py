@@ -18,7 +18,9 @@ from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.model import build
 from maxpool_check.graphs.node import Inexact, Node
 from maxpool_check.graphs.reading import read_chain
+from maxpool_check.judging.hypotheses import would_change
 from maxpool_check.judging.judge import judge
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
@@ -126,6 +128,11 @@ def test_the_reference_conforms_and_any_other_value_of_a_cell_does_not():
             )
             assert verdict(oracle, {**expected, "Y": wrong}) is Verdict.DIVERGES, (list(case.context.lines()), at)
     assert mixed > 5
+
+
+def test_what_a_mistake_would_change_is_known_or_not_of_each_kind():
+    known = [would_change(case.oracle(), kind, indices=False) for case in drawn()[:20] for kind in DivergenceKind]
+    assert {*known} == {True, False}
 
 
 def full(case):
