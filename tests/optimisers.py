@@ -367,12 +367,6 @@ def unpool_by_addition(model):
             model.graph.node.insert(place, node)
 
 
-def unpool_by_strides(model):
-    for unpool in nodes_of(model, "MaxUnpool"):
-        del unpool.input[2:]
-        set_attribute(unpool, "kernel_shape", list(attribute(unpool, "strides")))
-
-
 def merged(kernel_of, strides_of=lambda s1, s2: s1 * s2):
 
     def optimise(model):
@@ -564,9 +558,6 @@ WRONG = (
     Wrong("The output of MaxPool stays in blocks of eight channels.", leave_blocks, "blocked-layout"),
     Wrong("MaxUnpool gets Indices that count in each plane.", plane_indices_into_unpool),
     Wrong("MaxUnpool adds up cells that have the same index.", unpool_by_addition),
-    Wrong(
-        "MaxUnpool passes over output_shape and the kernel, and gives the strides times the size.", unpool_by_strides
-    ),
     Wrong("Two MaxPools become one as if the first had stride 1.", merged(lambda k, m, _: k + m - 1), MERGED),
     Wrong("They become one whose window has the size of both together.", merged(lambda k, m, _: k + m)),
     Wrong(
