@@ -20,7 +20,7 @@ OWN_DOMAINS = ("", "ai.onnx")
 
 
 class NotAChain(ValueError):
-    """A model through which no one tensor flows, by known operators with one MaxPool; the message says why."""
+    """A model whose nodes are not one MaxPool among known operators that take one tensor and constants; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -237,8 +237,8 @@ def surroundings(
 ) -> Surroundings:  # fmt: skip
     """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model.
 
-    They are those through which its tensor alone flows, or else those of two branches as far as they meet. ``with_pools``:
-    they do not end at the next MaxPool.
+    Where two branches meet behind MaxPool, they are all nodes from the tensor at which the branches begin to the last node in
+    which they meet; elsewhere, those through which its tensor alone flows. ``with_pools``: they do not end at the next MaxPool.
     """
     sides: dict[bool, list[str]] = {True: [], False: []}
     operators_taken = OPERATORS if not with_pools else (*OPERATORS, MAX_POOL)
