@@ -259,7 +259,22 @@ def _read(form: str, source: Path | None, cells: int) -> "Suite":
     root = source if source.is_dir() else source.parent
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx, specloop)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
+    if suite is specloop:
+        return read_files(files, lambda file: specloop.read(file, root, cells, _vector))
     return read_files(files, lambda file: suite.read(file, root, cells))
+
+
+def _vector(name: str) -> "Case | None":
+    """The case of the corpus of an id, of which a kit has a vector; None if there is none."""
+    from maxpool_check.corpus.collection import PREFIX, collect
+    from maxpool_check.corpus.problems import CorpusError
+
+    group, colon, _ = name.partition(":")
+    try:
+        cases = collect([Path(f"{PREFIX}{group}")]).cases if group and colon else ()
+    except CorpusError:
+        return None
+    return next((case for case in cases if case.id == name), None)
 
 
 @command.command("export", short_help="Write cases in a form that other programs read.")

@@ -1,11 +1,11 @@
 """Reports of SONNX's own loop: the cases in which an implementation and its oracle, ONNX Runtime, gave other outputs.
 
 A report has the attributes of a case and the bits of some cells of Y. Its X is that of the loop's case of this name, in
-``specloop.yaml``. The case that is made has the bits in its provenance, as ``oracle`` and ``implementation``: ``CELL: BITS``.
+``specloop.yaml``, or that of the vector of a kit. The case that is made has the bits in its provenance, as ``oracle`` and ``implementation``: ``CELL: BITS``.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ ORACLE, IMPLEMENTATION = "oracle", "implementation"
 """The names of both sides in the provenance of a case."""
 
 
-def read(file: Path, root: Path, most_cells: int) -> Iterator[Case | Problem]:
+def read(
+    file: Path, root: Path, most_cells: int, vector: Callable[[str], Case | None] = lambda _: None
+) -> Iterator[Case | Problem]:
     """The mismatches of one report, judged by SONNX's edition of 2026-10, and what is left out.
 
-    Raises :class:`LeftOut` for reports of other operators, and :class:`Broken`.
+    ``vector`` finds the case of a vector of a kit by its id. Raises :class:`LeftOut` for reports of other operators, and :class:`Broken`.
     """
     try:
         report = json.loads(read_bytes(file, MAX_BYTES))
@@ -41,7 +43,7 @@ def read(file: Path, root: Path, most_cells: int) -> Iterator[Case | Problem]:
         source = {"file": f"{group_of(file.parent, root)}{file.name}", "version": str(report["generated"])}
         for each in report["cases"]["mismatched"]:
             try:
-                yield _case(each, file, most_cells, source)
+                yield _case(each, file, most_cells, source, vector)
             except LeftOut as reason:
                 yield Problem(str(file), 1, 1, f"{each['case']}: {reason}")
         if count := len(report["cases"]["open"]):
@@ -56,17 +58,28 @@ def cells_of(case: Case, side: str) -> dict[int, int]:
     return {int(cell): int(bits, 16) for cell, bits in pairs}
 
 
-def _case(each: Mapping[str, Any], file: Path, most_cells: int, source: Mapping[str, str]) -> Case:
+def _case(
+    each: Mapping[str, Any],
+    file: Path,
+    most_cells: int,
+    source: Mapping[str, str],
+    vector: Callable[[str], Case | None],
+) -> Case:
     dtype, _, name = each["case"].partition(": ")
-    X = _input(dtype_of(dtype), name)
+    of_kit = vector(name)
+    X = _input(dtype_of(dtype), name) if of_kit is None else of_kit.X.tensor()
     # Reports list cells that agree as well, and some several times.
-    cells = {int(cell["index"]): cell for cell in each["first_differences"] if cell["ort_bits"] != cell["impl_bits"]}
+    cells = {
+        int(cell["index"]): cell for cell in each.get("first_differences", ()) if cell["ort_bits"] != cell["impl_bits"]
+    }
     if not cells:
         raise LeftOut("none of the cells that differ is listed")
     sides = {}
     for side, key in ((ORACLE, "ort_bits"), (IMPLEMENTATION, "impl_bits")):
         found = [json.loads(cell[key])[0] for cell in cells.values()]
-        values = array(found, np.dtype(f"u{X.dtype.itemsize}")).tolist()
+        bits = np.dtype(f"u{X.dtype.itemsize}")
+        # Those of integers are their values.
+        values = array(found, X.dtype if X.dtype.kind == "i" else bits).view(bits).tolist()
         pairs = zip(cells, values, strict=True)
         sides[side] = ", ".join(f"{at}: {value:0{2 * X.dtype.itemsize}x}" for at, value in pairs)
     case = make_case(
