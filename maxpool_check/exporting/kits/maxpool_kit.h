@@ -51,7 +51,10 @@ const struct maxpool_attribute *maxpool_find(const struct maxpool_test *test, co
    What it prints is a file for maxpool-check run KIT -t outputs:FILE; "conforms": false marks a failure. */
 int maxpool_kit(const char *name, const char *version, maxpool_kernel kernel, maxpool_print print);
 
-/* The same with vectors whose X is large, for mistakes that need that: memory has maxpool_kit_large_bytes() bytes, and is aligned
+/* The same with the vector of one case; 1 if the kit has no such vector. */
+int maxpool_kit_one(const char *id, maxpool_kernel kernel, maxpool_print print);
+
+/* The same as maxpool_kit with vectors whose X is large, for mistakes that need that: memory has maxpool_kit_large_bytes() bytes, and is aligned
    for every type. The kit's folder has no cases for them: name the corpus of maxpool-check instead of KIT. A kit without such vectors
    needs 0 bytes, and has no maxpool_kit_large. */
 size_t maxpool_kit_large_bytes(void);
