@@ -45,7 +45,7 @@ def case_file(case: Case, about: str) -> str:
     literals = [_literal(value) for value in X.reshape(-1)]
     # No number has the payload of a NaN.
     is_exact = X.ndim == 0 or (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
-    tensor = _input(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
+    tensor = input_of(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
     fields = _fields(case, case.provenance, tensor, case.outputs, expect)
     lines = "\n    ".join(f"{key}: {_flow(value)}" for key, value in fields.items())
     return f"spec: {case.spec}\nabout: {_flow(about)}\ncases:\n  - {lines}\n"
@@ -132,7 +132,7 @@ def _fields(
     return {key: value for key, value in fields.items() if value not in ([], {})}
 
 
-def _input(X: np.ndarray, data: Any) -> dict[str, Any]:
+def input_of(X: np.ndarray, data: Any = None) -> dict[str, Any]:
     """The ``input`` that contains X: ``data``, or the bit patterns where that is None."""
     dtype = _Plain(X.dtype.name)
     if X.size == 0:
@@ -198,7 +198,7 @@ def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str,
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     X = case.X.tensor()
     has_nan = is_float(X.dtype) and np.isnan(X).any()
-    tensor = _npy(X, path, f"{case.name}.X") or _input(X, None if has_nan else _numbers(X))
+    tensor = _npy(X, path, f"{case.name}.X") or input_of(X, None if has_nan else _numbers(X))
     erratum = {} if case.erratum is None else {"erratum": case.erratum}
     return {**_fields(case, provenance, tensor, _unusual_outputs(case), _expected(case, path)), **erratum}
 

@@ -19,7 +19,7 @@ from maxpool_check.corpus.schema import GRAPH, read_schema
 from maxpool_check.exporting.export import FLAGS, TOOL, Export, LeftOutCase, document_data, flags, too_large
 from maxpool_check.graphs.context import finite
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
-from maxpool_check.reference.dtypes import NAMES, is_float
+from maxpool_check.reference.dtypes import NAMES, NUMPY, is_float
 from maxpool_check.specifications.specification import Refused
 
 SCHEMA = "maxpool-check/vectors/1"
@@ -27,6 +27,9 @@ SCHEMA = "maxpool-check/vectors/1"
 
 NO_CELL = "no-cell"
 """Stands for any number that is not the number of a cell of X."""
+
+Test = tuple[Mapping[str, str], Mapping[str, Any]]
+"""The policies of a case by name, and the case as plain data."""
 
 NOT_HELD = (
     "That Y alone must be the Y beside Indices, where the document allows several: run finds such an inconsistency.",
@@ -47,7 +50,7 @@ def export_vectors(cases: Iterable[Case], most_cells: int, tool: Mapping[str, st
     Cases are left out whose X or Y has more than ``most_cells`` cells, or whose right outputs are no list for each cell. The files say
     that ``tool`` made them.
     """
-    groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    groups: dict[str, dict[str, list[Test]]] = {}
     exported: dict[str, dict[str, Any]] = {}
     left_out = []
     for case in cases:
@@ -56,9 +59,13 @@ def export_vectors(cases: Iterable[Case], most_cells: int, tool: Mapping[str, st
         except NotListed as error:
             left_out.append(LeftOutCase(case.id, "", str(error)))
             continue
-        groups.setdefault(case.spec, {}).setdefault(_text(case.policies.names()), []).append(test)
+        policies = case.policies.names()
+        groups.setdefault(case.spec, {}).setdefault(_text(policies), []).append((policies, test))
         exported[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
-    files = {f"{spec}.json": _file(spec, groups[spec], tool).encode() for spec in sorted(groups)}
+    files = {
+        f"{spec}.json": vector_file(spec, list(itertools.chain(*groups[spec].values())), tool)
+        for spec in sorted(groups)
+    }
     return Export("vectors", files, exported, left_out, groups, {"not_held": list(NOT_HELD)})
 
 
@@ -66,20 +73,19 @@ def _text(value: object) -> str:
     return inert.dumps(value, separators=(",", ":"))
 
 
-def _file(spec: str, groups: Mapping[str, Sequence[Mapping[str, Any]]], tool: Mapping[str, str]) -> str:
-    """The text of a file: a line for each test, so that a program can read them one by one."""
-    tests = list(itertools.chain(*groups.values()))
-    used = {flag for test in tests for flag in test["flags"]}
+def vector_file(spec: str, tests: Sequence[Test], tool: Mapping[str, str] = TOOL) -> bytes:
+    """A file of a document: a line for each test, so that a program can read them one by one, in groups of the same policies."""
+    used = {flag for _, test in tests for flag in test["flags"]}
     header = {
         "schema": SCHEMA, "tool": tool, "document": document_data(spec), "numberOfTests": len(tests),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
     }  # fmt: skip
     beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
     written = [
-        f'{{"policies":{policies},"tests":[\n' + ",\n".join(map(_text, each)) + "\n]}"
-        for policies, each in groups.items()
+        f'{{"policies":{policies},"tests":[\n' + ",\n".join(_text(test) for _, test in each) + "\n]}"
+        for policies, each in itertools.groupby(tests, lambda pair: _text(pair[0]))
     ]
-    return "{" + beginning + '"testGroups":[\n' + ",\n".join(written) + "\n]}\n"
+    return ("{" + beginning + '"testGroups":[\n' + ",\n".join(written) + "\n]}\n").encode()
 
 
 def vector(case: Case, most_cells: int) -> dict[str, Any]:
@@ -94,13 +100,16 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
         # As the judge does with a refusal.
         results, is_open = accepted_results(oracle), bool(oracle.pooling.refusable or oracle.has_undefined)
     outputs, graph = [*case.outputs, *case.context.side_outputs], graph_fields(case, {})
+    # Interpretations that a case does not tell apart have the same outputs.
+    different = {_text(data): (result, data) for result in results for data in [_result(result, outputs)]}
+    results, plain = [result for result, _ in different.values()], [data for _, data in different.values()]
     fields = {
         "id": case.id, "sha256": case.sha256, "title": case.title, "covers": list(case.covers), "tags": list(case.tags),
         "flags": flags(case, oracle, results), "result": "acceptable" if is_open else "invalid" if refusal else "valid",
         "refusal": refusal, "provenance": dict(case.provenance), "attributes": _plain(case.attributes),
         "opset": graph.get("opset"), "graph": _plain(graph.get("graph")), "initializer": "input" in graph or None,
         "inputs": {"X": tensor_data(case.X.tensor())}, "outputs": outputs,
-        "results": [_result(result, outputs) for result in results],
+        "results": plain,
     }  # fmt: skip
     needed = ("attributes", "flags", "results")
     return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}
@@ -139,6 +148,12 @@ def _usual_nan(values: np.ndarray | np.generic) -> np.ndarray:
 def tensor_data(tensor: np.ndarray) -> dict[str, Any]:
     """A tensor as plain data."""
     return {"dtype": tensor.dtype.name, "shape": list(tensor.shape), "hex": _hex(tensor)}
+
+
+def tensor_of(data: Mapping[str, Any]) -> np.ndarray:
+    """The tensor that :func:`tensor_data` describes."""
+    dtype = NUMPY[data["dtype"]]
+    return np.frombuffer(bytes.fromhex(data["hex"]), dtype.newbyteorder("<")).astype(dtype).reshape(data["shape"])
 
 
 def _hex(values: np.ndarray | np.generic) -> str:
