@@ -79,17 +79,21 @@ def list_(paths: Sequence[Path], selected: tuple[str, ...], as_json: bool) -> in
 
 
 def _list_parts(cases: "Collection[Case]", as_json: bool) -> int:
-    from maxpool_check.corpus.collection import PREFIX, shipped_root
+    from maxpool_check.corpus.collection import PREFIX, kits, shipped_root
     from maxpool_check.reporting.blocks import Table
 
     root, version = shipped_root(), maxpool_check.__version__
     counts = Counter(case.origin.path.removeprefix(PREFIX).partition("/")[0].removesuffix(".yaml") for case in cases)
+    counts |= {kit.removeprefix(PREFIX): len(ids) for kit, ids in kits().items()}
     if as_json:
         parts = [{"name": f"{PREFIX}{part}", "cases": count} for part, count in sorted(counts.items())]
         options.dump("corpus", {"version": version, "folder": str(root), "parts": parts})
         return 0
     options.echo(f"Corpus of maxpool-check {version}: {plural(len(cases), 'case')} in {root}")
     options.show([Table(["", ""], [(f"{PREFIX}{part}", str(counts[part])) for part in sorted(counts)], frozenset([1]))])
+    options.echo(
+        "corpus:kit: of the cases above, those that notice most wrong kernels; without a document's name of onnx-22"
+    )
     options.echo("maxpool-check cases list PATH lists the cases of one; of all, PATH is 'corpus'")
     return 0
 
@@ -286,52 +290,76 @@ def _vector(name: str) -> "Case | None":
     help="Write the files here; an earlier export in this folder is replaced.",
 )  # fmt: skip
 @click.option("--spec", metavar="DOCUMENT", help="The document of a kit.  [default: onnx-22]")
-def export(form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, spec: str | None) -> int:
+@click.option(
+    "--dtype", "dtypes", multiple=True, callback=options.words, metavar="DTYPES", help="A kit for these dtypes."
+)
+@click.option(
+    "--axes", multiple=True, callback=options.words, metavar="NUMBERS", help="A kit for these numbers of spatial axes."
+)
+@click.option(
+    "--without", multiple=True, callback=options.words, metavar="WORDS",
+    help="A kit for a kernel that lacks these, such as indices,dilations; a wrong word lists all.",
+)  # fmt: skip
+def export(
+    form: str, paths: Sequence[Path], selected: tuple[str, ...], folder: Path, spec: str | None, dtypes: tuple[str, ...],
+    axes: tuple[str, ...], without: tuple[str, ...],
+) -> int:  # fmt: skip
     """Write cases in a form that other programs read, without Python.
 
-    FORMAT is kit, the fewest vectors that catch every wrong kernel of a document, frozen, in C, JSON and ONNX's form; json,
-    vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata, a folder with
-    model.onnx and test_data_set_0 for each case, as in onnx's own tests.
+    FORMAT is kit, vectors of a document that notice wrong kernels, in C, JSON, ONNX's form and as tests of GoogleTest, Rust and
+    pytest; json, vectors with every output that is right ('maxpool-check docs schema-vectors' has the form); or onnx-testdata,
+    a folder with model.onnx and test_data_set_0 for each case, as in onnx's own tests.
+
+    A kit is frozen; with --dtype, --axes and --without, other vectors are chosen from a larger set, for a kernel that has less than
+    the document. Several words are separated by commas.
 
     manifest.json has the digest of every file and case, and what is left out, with the reason. The same cases give the same
     bytes.
 
     \b
     Examples:
-      maxpool-check cases export kit -o kit
+      maxpool-check cases export kit --dtype int8 --axes 2 --without indices,dilations -o kit
       maxpool-check cases export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
     """
     from maxpool_check.commands.case_files import CaseFiles
-    from maxpool_check.corpus.collection import NAME
     from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, check_folder, write_export
-    from maxpool_check.exporting.kit import export_kit, kits
+    from maxpool_check.exporting.kit import kit_of
+    from maxpool_check.exporting.kit_export import export_kit
     from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
     from maxpool_check.exporting.vectors import export_vectors
 
-    is_kit, kit = form == "kit", spec or "onnx-22"
+    is_kit = form == "kit"
     if is_kit and (options.is_given("paths") or selected):
-        raise click.UsageError("a kit is frozen: it takes no PATH and no -k; --spec names its document")
-    if not is_kit and spec is not None:
-        raise click.UsageError(f"--spec is for a kit; '-k spec:{spec}' selects the cases of a document")
-    if is_kit and kit not in kits():
-        raise click.UsageError(f"there is no kit for '{kit}'; there are {', '.join(sorted(kits()))}")
-    files = CaseFiles([Path(NAME)] if is_kit else paths, selected)
-    corpus = files.read()
-    cases = files.select(corpus)
-    with _writing(folder):
-        earlier = check_folder(folder, corpus.files)
-        if is_kit:
-            exported = export_kit(kits()[kit], cases)
-        else:
+        raise click.UsageError(
+            "a kit takes no PATH and no -k: --spec names its document, and --dtype, --axes and --without the kernel"
+        )
+    if not is_kit and (spec is not None or dtypes or axes or without):
+        raise click.UsageError(
+            "--spec, --dtype, --axes and --without are for a kit; -k selects cases, such as 'dtype:int8'"
+        )
+    if is_kit:
+        with _writing(folder), options.raising((LookupError, ValueError)):
+            kit = kit_of(spec or "onnx-22")
+            kernel = kit.kernel(dtypes, axes, without)
+            earlier = check_folder(folder, ())
+            exported = export_kit(kit, kernel)
+        described = plural(len(exported.cases), "vector")
+    else:
+        files = CaseFiles(paths, selected)
+        corpus = files.read()
+        cases = files.select(corpus)
+        with _writing(folder):
+            earlier = check_folder(folder, corpus.files)
             exported = (export_vectors if form == "json" else export_onnx_testdata)(cases, MOST_CELLS)
-    for reason, (whole, partly) in () if is_kit else exported.reasons.items():
-        others = f", and one test of {plural(partly, 'other')}" if partly else ""
-        options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)
-    if not exported.cases:
-        raise click.UsageError("nothing was exported: the form holds none of the selected cases")
+        for reason, (whole, partly) in exported.reasons.items():
+            others = f", and one test of {plural(partly, 'other')}" if partly else ""
+            options.echo(f"left out, {reason}: {plural(whole, 'case')}{others}", err=True)
+        if not exported.cases:
+            raise click.UsageError("nothing was exported: the form holds none of the selected cases")
+        described = f"{len(exported.cases)} of {plural(len(cases), 'case')}"
     with _writing(folder):
         write_export(exported, folder, earlier)
-    written = f"{len(exported.cases)} of {plural(len(cases), 'case')} in {plural(len(exported.files), 'file')}"
+    written = f"{described} in {plural(len(exported.files), 'file')}"
     options.echo(f"{folder}: {written}{'; the earlier export was replaced' if earlier else ''}")
     options.echo(f"{folder / MANIFEST}: digests, and what is left out")
     return 0

@@ -8,7 +8,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -111,6 +111,14 @@ def raising(usage: _Errors = (), incomplete: _Errors = (), about: str = "") -> I
         raise Incomplete(str(error)) from error
     except usage as error:
         raise click.UsageError(f"{about}{error}") from error
+
+
+def words(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """The words of values that have one or several, separated by commas. Raises ``click.BadParameter`` for an empty one."""
+    found = [word.strip() for value in values for word in value.split(",")]
+    if not all(found):
+        raise click.BadParameter("a word is empty; separate several by commas", context, parameter)
+    return tuple(dict.fromkeys(found))
 
 
 class _Words(click.ParamType):  # type: ignore[type-arg]

@@ -6,9 +6,9 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from maxpool_check.corpus import case_file, document
@@ -27,6 +27,9 @@ NAME = "corpus"
 PREFIX = f"{NAME}:"
 """What a name of a part of it begins with: a folder or a file, whose suffix may be left out."""
 
+KIT = f"{PREFIX}kit"
+"""The cases of a kit, the best first: of ONNX MaxPool-22, or with ``/DOCUMENT`` behind it of another document."""
+
 SUFFIX = ".yaml"
 
 _PACKAGE = Path(__file__).parents[1]
@@ -44,6 +47,13 @@ def is_shipped(path: Path) -> bool:
     return text.startswith(PREFIX) or (text == NAME and not path.exists())
 
 
+@cache
+def kits() -> Mapping[str, Sequence[str]]:
+    """The ids of the cases of each kit, the best first, by the name of the corpus's part: that of onnx-22 has two."""
+    ids = json.loads(Path(__file__).with_name("kits.json").read_bytes())
+    return {KIT: ids["onnx-22"], **{f"{KIT}/{document}": each for document, each in ids.items()}}
+
+
 def located(path: Path) -> Path:
     """Where a path leads: itself, or what it names in the corpus.
 
@@ -51,12 +61,15 @@ def located(path: Path) -> Path:
     """
     if not is_shipped(path):
         return path
+    if str(path) in kits():
+        return shipped_root()
     root, name = shipped_root(), str(path).removeprefix(NAME).removeprefix(":").strip("/")
     if ".." not in PurePosixPath(name).parts:
         for candidate in (root / name, root / f"{name}{SUFFIX}"):
             if candidate.exists():
                 return candidate
     parts = [each.relative_to(root).with_suffix("").as_posix() for each in sorted(root.rglob("*"))]
+    parts += [each.removeprefix(PREFIX) for each in kits()]
     similar = nearest(name, parts).replace("'", f"'{PREFIX}", 1)
     hint = meant_by(path) or similar or f"; it has {', '.join(sorted({part.partition('/')[0] for part in parts}))}"
     raise ValueError(f"the corpus has no '{name}'{hint}")
@@ -134,18 +147,23 @@ def collect(
 
     ``only``: no other files than these. ``check``: a case that contradicts the reference is a problem, too. In a folder without
     case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that comes with the tool
-    have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
+    have its names as their origin; of a kit they come the best first. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path, str]] = {}
     roots: dict[Path, Path] = {}
-    for name in paths:
+    in_kits = {id_: place for place, id_ in enumerate(id_ for path in paths for id_ in kits().get(str(path), ()))}
+    of_kits = [Path(f"{PREFIX}{id_.rpartition(':')[0]}") for id_ in in_kits]
+    others = [path for path in paths if str(path) not in kits()]
+    whole_files = set[Path]()
+    for name in dict.fromkeys([*others, *of_kits]):
         path = _existing(name, problems)
         if path is None:
             continue
         root = root_of(path)
         roots.setdefault(root.resolve(), root)
         for file in _readable(path, root, problems):
+            whole_files |= {file.resolve()} if name in others else set()
             if file.resolve() not in files and (only is None or file in only):
                 files[file.resolve()] = (file, root, str(named(file) if is_shipped(name) else file))
     left_out, comparable = list[Problem](), list[Case]()
@@ -159,9 +177,10 @@ def collect(
             for case in _read(file, root, origin, most_cells, problems, left_out):
                 problems.extend(contradictions(case) if check else ())
                 comparable.extend([case] if may_repeat else ())
-                yield case
+                if case.id in in_kits or file.resolve() in whole_files:
+                    yield case
 
-    cases = stored(valid())
+    cases = stored(valid() if others else sorted(valid(), key=lambda case: in_kits[case.id]))
     problems += duplicates(comparable)
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])

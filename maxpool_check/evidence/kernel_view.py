@@ -6,7 +6,7 @@ from typing import Any
 
 from maxpool_check.evidence.kernels import WrongKernel, all_kernels
 from maxpool_check.evidence.kills import violating
-from maxpool_check.exporting.kit import kits
+from maxpool_check.exporting.kit import EVERYTHING, documents, kit_of
 from maxpool_check.reporting.blocks import Block, Command, Facts, Heading, Paragraph, code
 from maxpool_check.specifications.clauses import clauses
 from maxpool_check.words import plural, some
@@ -45,8 +45,8 @@ def kernel_explained(kernel: WrongKernel, *, everything: bool) -> Iterator[Block
 def kernel_data(kernel: WrongKernel) -> dict[str, Any]:
     """A kernel as JSON; ``noticed`` has the cases of each kit that notice it, by document."""
     by_kit = {
-        document: [name for name, vector in {**kit.vectors, **kit.large}.items() if str(kernel) in vector.catches]
-        for document, kit in kits().items()
+        document: [each.id for each in kit.of_corpus + kit.large(EVERYTHING) if str(kernel) in EVERYTHING.notices(each)]
+        for document, kit in ((document, kit_of(document)) for document in documents())
     }
     return {
         "kernel": str(kernel), "sentence": kernel.sentence, "documents": list(kernel.specs), "target": kernel.target,

@@ -1,150 +1,271 @@
-"""A kit: the fewest vectors of a document that catch every wrong kernel, frozen, for programs that never run Python.
+"""Kits: vectors of a document that notice wrong kernels, for programs that never run Python.
 
-``kits/NAME.json`` names the cases and says what each of them catches. The same kit has the same bytes for ever: what would write
-others refuses to. The forms are those of the other exports, C, and the cases themselves.
+``kits/DOCUMENT.jsonl.xz`` has a pool of vectors, with their right outputs and with the mistakes that each notices: what wrong kernels do.
+The first of them are the kit, which never changes. For a kernel that has less than its document, others are chosen from the whole pool.
 """
 
-import hashlib
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import lzma
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
-from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 
-from maxpool_check.corpus.case import Case, Refusal
-from maxpool_check.corpus.writing import write_suite
-from maxpool_check.exporting.export import Export, LeftOutCase, NotFree, document_data, rendered
-from maxpool_check.exporting.kit_in_c import c_files
-from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
-from maxpool_check.exporting.vectors import export_vectors, vector
+from maxpool_check.specifications.specification import nearest
 
 MOST_CELLS = 2**12
 """The most cells of a tensor of a vector, but for those that are made by a loop."""
 
-IMAGES = ("float32", "int8")
-"""Types of which the images, tensors with two spatial axes, catch by themselves what any small image of the type catches."""
+MOST_VECTORS = 200
+"""The most vectors of a kit."""
 
-_MOST_CELLS_OF_A_LOOP = 2**25
+DRAWN = "kit/"
+"""What the ids of vectors begin with that are no cases of the corpus."""
 
-_KITS = resources.files(__package__).joinpath("kits")
+ABILITIES = (
+    "indices", "dilations", "pads", "strides", "ceil_mode", "auto_pad", "storage_order", "activation", "batches", "channels", "nan",
+    "infinities", "refusals",
+)  # fmt: skip
+"""What a kernel may lack, beside dtypes and numbers of spatial axes: batches and channels are more than one of them."""
+
+_WEIGHTS = {"mistakes": (100, 80, 80), "traits": (40,), "mistakes with features": (4, 2), "pairs": (4,)}
+"""What the first, second and third vector that has something count, by the sort of it."""
+
+_KITS, _SUFFIX = resources.files(__package__).joinpath("kits"), ".jsonl.xz"
 
 
-class KitVector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A case by its digest, and the wrong kernels that it catches."""
+class KitVector(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A vector of a pool.
 
-    sha256: str
-    catches: tuple[str, ...]
+    ``test`` is what a file of vectors has of it, and ``policies`` what its group has. ``by_y`` are the mistakes that it notices by Y
+    alone, ``with_indices`` those that it notices only if there are Indices, too. ``features`` are what the kernels of a document may
+    have, such as ``dtype=int8`` or ``dilations``; ``traits`` are further ones, which count once. X of a ``large`` one is
+    a cell that is repeated, and others that are set.
+    """
+
+    test: dict[str, Any]
+    policies: dict[str, str]
+    features: tuple[str, ...]
+    traits: tuple[str, ...]
+    by_y: tuple[str, ...] = ()
+    with_indices: tuple[str, ...] = ()
+    large: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of its case."""
+        return str(self.test["id"])
 
 
-class Kit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A frozen kit.
+class KitAbout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first line of a pool.
 
-    ``sha256`` is the digest of its manifest, which has those of all files. ``mistakes`` says what each wrong kernel does. No fewer
-    than ``bound`` vectors catch what ``vectors`` catch, also as images of one type, as ``solver`` has proved; ``large`` vectors
-    catch what only large tensors do. ``not_in_onnx``: what the vectors catch, and their models with one answer do not. ``missed``:
-    what no vector catches, since no case of the document does.
+    ``vectors`` is the number of those that are the kit. ``mistakes`` says what each wrong kernel does, and ``missed`` are those that no
+    vector notices. ``curve``: of the ``strangers``, wrong kernels for which nothing was chosen, how many the first vectors notice, as
+    (vectors, noticed, noticed of the quarter that fewest cases notice).
     """
 
     name: str
     document: str
-    sha256: str
-    bound: int
-    solver: str
+    vectors: int
     mistakes: dict[str, str]
-    vectors: dict[str, KitVector]
-    large: dict[str, KitVector]
-    not_in_onnx: tuple[str, ...]
+    missed: tuple[str, ...]
+    strangers: int
+    curve: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a kernel has: ``dtypes`` and numbers of spatial ``axes``, all if there are none, ``without`` some of :data:`ABILITIES`."""
+
+    dtypes: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def has(self, vector: KitVector) -> bool:
+        """Whether the kernel can compute or refuse a vector."""
+        features = {*vector.features}
+        return (
+            not features.intersection(self.without)
+            and (not self.dtypes or any(f"dtype={each}" in features for each in self.dtypes))
+            and (not self.axes or any(f"axes={each}" in features for each in self.axes))
+        )
+
+    def notices(self, vector: KitVector) -> tuple[str, ...]:
+        """The mistakes of such a kernel that a vector notices."""
+        return vector.by_y + vector.with_indices if self.has_indices else vector.by_y
+
+    def asked(self, vector: KitVector) -> KitVector:
+        """A vector as the kernel gets it: without Indices if it gives none."""
+        if self.has_indices or "Indices" not in vector.test["outputs"]:
+            return vector
+        results = [
+            {"windows": each["windows"], "outputs": {"Y": each["outputs"]["Y"]}} for each in vector.test["results"]
+        ]
+        test = {**vector.test, "outputs": ["Y"], "results": results}
+        return msgspec.structs.replace(vector, test=test, with_indices=())
+
+    @property
+    def has_indices(self) -> bool:
+        """Whether it gives Indices."""
+        return "indices" not in self.without
+
+    @property
+    def words(self) -> str:
+        """What it has and lacks, in words; empty if it has everything."""
+        axes = [f"{' or '.join(self.axes)} spatial {'axis' if self.axes == ('1',) else 'axes'}"] if self.axes else []
+        lacks = (
+            [f"without {' and '.join(filter(None, [', '.join(self.without[:-1]), self.without[-1]]))}"]
+            if self.without
+            else []
+        )
+        return ", ".join([*self.dtypes, *axes, *lacks])
+
+
+EVERYTHING = Kernel()
+"""A kernel that has all that its document has."""
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A pool of vectors, of which the first are the kit."""
+
+    about: KitAbout
+    pool: Sequence[KitVector]
+
+    def kernel(self, dtypes: Sequence[str] = (), axes: Sequence[str] = (), without: Sequence[str] = ()) -> Kernel:
+        """A kernel that has some dtypes and numbers of spatial axes, and lacks something. Raises ``ValueError`` for an unknown word."""
+        features = {feature for vector in self.pool for feature in vector.features}
+        for sort, words in (("dtype", dtypes), ("axes", axes)):
+            known = sorted(each.removeprefix(f"{sort}=") for each in features if each.startswith(f"{sort}="))
+            _check(words, known, f"{self.about.name} has no vectors with {sort}")
+        _check(without, ABILITIES, "a kernel cannot be without")
+        return Kernel(tuple(dtypes), tuple(axes), tuple(without))
+
+    def chosen(self, kernel: Kernel) -> list[KitVector]:
+        """The vectors for a kernel, the best first."""
+        if kernel == EVERYTHING:
+            return [*self.pool[: self.about.vectors]]
+        able = [kernel.asked(vector) for vector in self.pool if not vector.large and kernel.has(vector)]
+        return [able[at] for at in best_first(able)] if able else []
+
+    def concerning(self, kernel: Kernel) -> set[str]:
+        """The mistakes that some vector notices which is for a kernel."""
+        return {name for each in self.pool if kernel.has(each) for name in kernel.notices(each)}
+
+    @property
+    def of_corpus(self) -> list[KitVector]:
+        """The vectors of the kit that are cases of the corpus."""
+        return [vector for vector in self.chosen(EVERYTHING) if not vector.id.startswith(DRAWN)]
+
+    def large(self, kernel: Kernel) -> list[KitVector]:
+        """The large vectors, for mistakes that no small one notices."""
+        return [vector for vector in self.pool if vector.large and kernel.has(vector)]
+
+
+def best_first(vectors: Sequence[KitVector], most: int = MOST_VECTORS) -> list[int]:
+    """The places of vectors, each that which adds most to those before it, no more than ``most``.
+
+    What counts is that each mistake is noticed three times and beside each feature, that each pair of features is there, and each trait.
+    """
+    mistakes, features, traits = (
+        _table(rows)
+        for rows in (
+            (each.by_y + each.with_indices for each in vectors),
+            (each.features for each in vectors),
+            (each.traits for each in vectors),
+        )
+    )
+    first, second = np.triu_indices(len(features), 1)
+    wanted = {
+        "mistakes": mistakes, "traits": traits, "pairs": features[first] & features[second],
+        "mistakes with features": (mistakes[:, None] & features).reshape(-1, len(vectors)),
+    }  # fmt: skip
+    rows = np.concatenate([*wanted.values()])
+    weights = np.zeros((len(rows), max(map(len, _WEIGHTS.values())) + 1))
+    start = 0
+    for sort, each in wanted.items():
+        weights[start : start + len(each), : len(_WEIGHTS[sort])] = _WEIGHTS[sort]
+        start += len(each)
+    # Sums of small whole numbers: exact in float32, which is quick, and the same on every machine.
+    had, as_numbers = np.zeros(len(rows), int), rows.astype(np.float32)
+    gains = weights[:, 0].astype(np.float32) @ as_numbers
+    chosen: list[int] = []
+    while len(chosen) < min(most, len(vectors)) and gains.max() > 0:
+        best = int(gains.argmax())
+        chosen.append(best)
+        # Only what the vector has is worth less from now on.
+        of_best = np.flatnonzero(rows[:, best] & (had < weights.shape[1] - 1))
+        lost = weights[of_best, had[of_best]] - weights[of_best, had[of_best] + 1]
+        had[of_best] += 1
+        gains -= lost.astype(np.float32) @ as_numbers[of_best]
+        gains[best] = -1
+    return chosen
+
+
+def _check(words: Iterable[str], known: Collection[str], mistake: str) -> None:
+    for word in words:
+        if word not in known:
+            raise ValueError(f"{mistake} '{word}'{nearest(word, known)}; there are {', '.join(known)}")
+
+
+def _table(rows: Iterable[Collection[str]]) -> np.ndarray:
+    """Names x vectors: which vector has which name, from the names of each vector."""
+    sets = [frozenset(row) for row in rows]
+    names = sorted(frozenset().union(*sets))
+    return np.array([[name in each for each in sets] for name in names], bool).reshape(len(names), len(sets))
+
+
+def documents() -> list[str]:
+    """The documents that have a kit."""
+    return sorted(each.name.removesuffix(_SUFFIX) for each in _KITS.iterdir() if each.name.endswith(_SUFFIX))
+
+
+@cache
+def kit_of(document: str) -> Kit:
+    """The kit of a document. Raises ``LookupError`` if it has none."""
+    if document not in documents():
+        raise LookupError(f"there is no kit for '{document}'; there are {', '.join(documents())}")
+    first, *lines = lzma.decompress(_KITS.joinpath(f"{document}{_SUFFIX}").read_bytes()).splitlines()
+    vectors = [msgspec.json.decode(line, type=KitVector) for line in lines]
+    return Kit(msgspec.json.decode(first, type=KitAbout), vectors)
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """What a wrong kernel does, and the vectors that notice it: ``by_y`` by Y alone, ``with_indices`` only with Indices."""
+
+    mistake: str
+    by_y: tuple[str, ...]
+    with_indices: tuple[str, ...]
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """What vectors notice: the number of ``vectors``, those that must be refused, and the ``mistakes`` by name.
+
+    ``large`` are the mistakes that each large vector notices, and ``missed`` those that none of all notices, of those that concern the kernel.
+    """
+
+    vectors: int
+    must_be_refused: tuple[str, ...]
+    mistakes: dict[str, Mistake]
+    large: dict[str, tuple[str, ...]]
     missed: tuple[str, ...]
 
 
-def is_image(case: Case, dtype: str) -> bool:
-    """Whether a case has an image of a type."""
-    return (case.X.dtype.name, case.X.ndim) == (dtype, 4)
-
-
-def kits() -> dict[str, Kit]:
-    """The kits that come with the package, by document."""
-    files = [each for each in _KITS.iterdir() if each.name.endswith(".json")]
-    read = [msgspec.json.decode(each.read_bytes(), type=Kit) for each in files]
-    return {kit.document: kit for kit in sorted(read, key=lambda kit: kit.name)}
-
-
-def export_kit(kit: Kit, corpus: Iterable[Case]) -> Export:
-    """The files of a kit, from the cases of the corpus. Raises :class:`NotFree` where they would not be those that were frozen."""
-    by_id = {case.id: case for case in corpus}
-    frozen = {**kit.vectors, **kit.large}
-    changed = [name for name in frozen if name not in by_id or by_id[name].sha256 != frozen[name].sha256]
-    if changed:
-        raise NotFree(
-            f"{kit.name} cannot be made from this corpus: {', '.join(changed[:3])} was changed after it was frozen"
-        )
-    export = unfrozen_kit(kit, [by_id[name] for name in kit.vectors], [by_id[name] for name in kit.large])
-    digest = hashlib.sha256(export.manifest()).hexdigest()
-    if digest != kit.sha256:
-        raise NotFree(
-            f"{kit.name} would have other bytes than were frozen: the SHA-256 of its manifest is {digest}, not {kit.sha256}; "
-            "another version of onnx or of this tool made it"
-        )
-    return export
-
-
-def unfrozen_kit(kit: Kit, cases: Sequence[Case], large: Sequence[Case]) -> Export:
-    """The files that the cases of a kit make, whatever its digest."""
-    tool = {"name": "maxpool-check", "kit": kit.name}
-    vectors, models = export_vectors(cases, MOST_CELLS, tool), export_onnx_testdata(cases, MOST_CELLS)
-    tests = [vector(case, MOST_CELLS) for case in cases]
-    files = {
-        **vectors.files,
-        **{f"onnx/{path}": content for path, content in models.files.items()},
-        **c_files(kit.name, kit.document, tests, [vector(case, _MOST_CELLS_OF_A_LOOP) for case in large]),
-        **_case_files(cases, kit),
-    }
-    exported = {name: {**about, **models.cases.get(name, {})} for name, about in vectors.cases.items()}
-    left_out = [LeftOutCase(each.case, each.variant, f"of onnx/: {each.why}") for each in models.left_out]
-    images = {dtype: [case.id for case in cases if is_image(case, dtype)] for dtype in IMAGES}
-    caught = {dtype: _caught(kit, names) for dtype, names in images.items()}
-    by_images = {dtype: {"caught": len(each), "caught_alone": _alone(each)} for dtype, each in caught.items()}
-    by_all = _caught(kit, kit.vectors)
-    # Which wrong kernels the vectors catch, and that no fewer vectors do.
-    proof = {
-        "vectors": len(kit.vectors), "fewest": kit.bound, "solver": kit.solver,
-        "kernels": {kernel: {"mistake": kit.mistakes[kernel], "vectors": names} for kernel, names in by_all.items()},
-        "caught_alone": _alone(by_all), "not_in_onnx": kit.not_in_onnx,
-        "large": {name: each.catches for name, each in kit.large.items()}, "missed": kit.missed,
-        "by_images": by_images,
-    }  # fmt: skip
-    about = {"tool": tool, "proof": proof}
-    export = Export("kit", files, exported, left_out, {kit.document}, {**vectors.limits, **models.limits}, about)
-    title = document_data(kit.document)["title"]
-    files["README.md"] = rendered("kits/README.md.j2", kit=kit, caught=len(by_all), by_images=by_images, title=title)
-    return export
-
-
-def _caught(kit: Kit, names: Iterable[str]) -> dict[str, list[str]]:
-    """The vectors, of some, that catch each wrong kernel."""
-    caught: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        for kernel in kit.vectors[name].catches:
-            caught[kernel].append(name)
-    return dict(sorted(caught.items()))
-
-
-def _alone(caught: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """What each vector alone catches."""
-    alone: dict[str, list[str]] = defaultdict(list)
-    for kernel, names in caught.items():
-        if len(names) == 1:
-            alone[names[0]].append(kernel)
-    return dict(sorted(alone.items()))
-
-
-def _case_files(cases: Iterable[Case], kit: Kit) -> dict[str, bytes]:
-    """The cases as files, with the same ids."""
-    with tempfile.TemporaryDirectory() as folder:
-        plain = [case if isinstance(case.expect, Refusal) else replace(case, expect=None) for case in cases]
-        written = write_suite(plain, Path(folder), kit.name, "maxpool-check")
-        names = {path for file in written for path in (file, *file.with_suffix("").glob("*.npy"))}
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(names)}
+def proof_of(kit: Kit, vectors: Sequence[KitVector], kernel: Kernel = EVERYTHING) -> Proof:
+    """What vectors for a kernel notice."""
+    noticing: dict[str, tuple[list[str], list[str]]] = {}
+    for vector in vectors:
+        for place, names in enumerate((vector.by_y, vector.with_indices)):
+            for name in names:
+                noticing.setdefault(name, ([], []))[place].append(vector.id)
+    sentences = kit.about.mistakes
+    mistakes = {name: Mistake(sentences[name], *map(tuple, each)) for name, each in sorted(noticing.items())}
+    large = {each.id: kernel.notices(each) for each in kit.large(kernel)}
+    concerned = kit.concerning(kernel) if kernel != EVERYTHING else {*sentences}
+    missed = concerned - mistakes.keys() - {name for names in large.values() for name in names}
+    must_be_refused = tuple(each.id for each in vectors if each.test["result"] == "invalid")
+    return Proof(len(vectors), must_be_refused, mistakes, large, tuple(sorted(missed)))

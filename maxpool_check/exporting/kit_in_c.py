@@ -2,14 +2,17 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxpool_check.exporting.export import document_data, rendered
-from maxpool_check.exporting.vectors import NO_CELL
+from maxpool_check.exporting.vectors import NO_CELL, tensor_of
+
+if TYPE_CHECKING:
+    from maxpool_check.exporting.kit import KitVector
 
 _FILES = resources.files(__package__).joinpath("kits")
 _COLUMNS, _CELLS_OF_A_LINE = 118, 32
@@ -17,31 +20,36 @@ _HEADER, _SOURCE = "maxpool_kit.h", "maxpool_kit.c"
 
 
 def c_files(
-    kit: str, spec: str, tests: Sequence[Mapping[str, Any]], large: Sequence[Mapping[str, Any]] = ()
+    kit: str, spec: str, mistakes: Sequence[str], vectors: Sequence["KitVector"], large: Sequence["KitVector"] = ()
 ) -> dict[str, bytes]:
-    """The files of a kit of a document, from its vectors; of ``large`` ones, X is made by a loop.
+    """The files of a kit of a document, from its vectors and the mistakes that they notice; of ``large`` vectors, X is made by a loop.
 
-    Raises ``ValueError`` for one that C cannot hold.
+    Raises ``ValueError`` for a vector that C cannot hold.
     """
-    vectors = [_Vector(number, test) for number, test in enumerate(tests)]
-    filled = [_Vector(number, test, is_filled=True) for number, test in enumerate(large, len(tests))]
+    names: dict[tuple[str, str], str] = {}
+    in_c = [_Vector(number, each, names, mistakes) for number, each in enumerate(vectors)]
+    filled = [_Vector(number, each, names) for number, each in enumerate(large, len(vectors))]
     source = rendered(
-        f"kits/{_SOURCE}.j2", kit=kit, document=spec, title=document_data(spec)["title"], vectors=vectors, filled=filled,
-        x_bytes=max((vector.x_bytes for vector in vectors), default=1),
-        y_cells=max(vector.y_cells for vector in vectors + filled),
+        f"kits/{_SOURCE}.j2", kit=kit, document=spec, title=document_data(spec)["title"], vectors=in_c, filled=filled,
+        mistakes=mistakes, x_bytes=max((vector.x_bytes for vector in in_c), default=1),
+        y_cells=max(vector.y_cells for vector in in_c + filled),
     )  # fmt: skip
     return {_HEADER: _FILES.joinpath(_HEADER).read_bytes(), _SOURCE: source}
 
 
 class _Vector:
-    """A vector in C: the declarations of its arrays, its entry in the table, and its size.
+    """A vector in C: the declarations of its arrays, its entry in the table, its size, and bits for the ``mistakes`` that it notices.
 
-    Of one that ``is_filled``, X is a cell that is repeated, and others that are set.
+    ``names`` are those of arrays that vectors share, by their types and values. Of a large vector, X is a cell that is repeated,
+    and others that are set.
     """
 
-    def __init__(self, number: int, test: Mapping[str, Any], *, is_filled: bool = False) -> None:
+    def __init__(
+        self, number: int, vector: "KitVector", names: dict[tuple[str, str], str], mistakes: Sequence[str] = ()
+    ) -> None:
+        test = vector.test
         self.declarations = [f"/* {test['id']} */"]
-        self._number = number
+        self._number, self._names = number, names
         X, result = test["inputs"]["X"], (test["results"] or [{"outputs": {}}])[0]
         if len(test["results"]) > 1 or (test["result"] == "acceptable" and not test["results"]):
             raise ValueError(f"{test['id']} has outputs of several shapes, or may have any")
@@ -55,26 +63,30 @@ class _Vector:
             self._array("struct maxpool_axis", "axes", [_row(map(_integer, each)) for each in result.get("windows", ())]),
             self._integers("output", Y.get("shape", ())),
         )  # fmt: skip
-        fill, cells = _filled(X["hex"], width) if is_filled else (X["hex"], [])
-        is_whole = X["dtype"] == "float32" and all(map(_is_whole, (fill, Y.get("hex", ""))))
+        cells = [_row((at, _pattern(cell))) for at, cell in X.get("set", ())]
+        is_whole = X["dtype"] == "float32" and all(map(_is_whole, (X["hex"], Y.get("hex", ""))))
         also = [(output, *each) for output, tensor in enumerate((Y, indices)) for each in tensor.get("also", ())]
-        numbers = np.frombuffer(bytes.fromhex(indices.get("hex", "")), "<i8").tolist()
+        numbers = tensor_of(indices).reshape(-1).tolist() if indices else []
         pairs = [_row((*cells, _pattern(y), _pattern(index))) for *cells, y, index in result.get("together", ())]
+        noticed = [[name in names for name in mistakes] for names in (vector.by_y, vector.with_indices)]
+        bits = [_row(np.packbits([*each, False], bitorder="little").tolist()) for each in noticed]
         self.entry = _row((
             _row(of_test), int("Indices" in test["outputs"]), int(test["result"] == "acceptable"), x_cells, y_cells,
-            int(is_whole), self._cells("x", fill, is_whole), len(cells), self._array("struct set", "set", cells),
+            int(is_whole), self._cells("x", X["hex"], is_whole), len(cells), self._array("struct set", "set", cells),
             self._cells("y", Y.get("hex", ""), is_whole), self._integers("indices", numbers),
             indices.get("bound", 0), len(also), self._array("struct also", "also", map(_also, also)),
-            len(pairs), self._array("struct pair", "pairs", pairs),
+            len(pairs), self._array("struct pair", "pairs", pairs), _row(bits),
         ))  # fmt: skip
 
     def _array(self, type_: str, name: str, values: Iterable[object]) -> str:
-        """Declare an array; its name, or NULL if it has no values."""
+        """Declare an array, unless there is one with these values; its name, or NULL if it has no values."""
         text = ", ".join(map(str, values))
         if not text:
             return "NULL"
-        self._declare(type_, name, textwrap.fill(text, _COLUMNS, break_on_hyphens=False))
-        return f"{name}_{self._number}"
+        if (type_, text) not in self._names:
+            self._declare(type_, name, textwrap.fill(text, _COLUMNS, break_on_hyphens=False))
+            self._names[type_, text] = f"{name}_{self._number}"
+        return self._names[type_, text]
 
     def _declare(self, type_: str, name: str, text: str) -> None:
         begin, end = ("\n", "\n") if len(text) > _COLUMNS // 2 else ("", "")
@@ -131,12 +143,3 @@ def _also(value: tuple[int, int, str | None]) -> str:
     if text is None or text == NO_CELL:
         return _row((output, cell, "ANY" if text is None else "NO_CELL", 0))
     return _row((output, cell, "VALUE", _pattern(text)))
-
-
-def _filled(text: str, width: int) -> tuple[str, list[str]]:
-    """The most frequent cell of a tensor, and the others."""
-    cells = np.frombuffer(bytes.fromhex(text), f"<u{width}")
-    values, counts = np.unique(cells, return_counts=True)
-    fill = values[counts.argmax()]
-    others = [_row((at, f"{cells[at]:#x}")) for at in np.flatnonzero(cells != fill)]
-    return fill.tobytes().hex(), others
