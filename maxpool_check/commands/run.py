@@ -1,7 +1,7 @@
 """``maxpool-check run``."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,7 @@ def command(
         with executing.recorded(
             lambda write, progress: run(plan, write, progress, runner), shown, len(cases), interrupted
         ) as record:
-            return _publish(record, shown)
+            return _publish(record, shown, paths)
 
 
 def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
@@ -117,17 +117,18 @@ def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
     return [start(name) for name in targets]
 
 
-def _publish(record: "Record", output: "Output") -> int:
+def _publish(record: "Record", output: "Output", paths: Sequence[Path]) -> int:
     """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
     code = record.footer.exit_code
     if output.quiet and not code and not output.reports:
         return code
+    from maxpool_check.exporting.kit_summary import noticed
     from maxpool_check.reporting.run_items import annotations
     from maxpool_check.reporting.run_report import RunReport
 
     # The text has them, too.
     for message in record.footer.errors if not output.prints_text and not output.quiet else ():
         options.echo(f"error: {message}", err=True)
-    output.publish(FORMATS, RunReport(record, code), code, annotations)
+    output.publish(FORMATS, RunReport(record, code, noticed(paths, record.executions)), code, annotations)
     return code

@@ -1,7 +1,7 @@
 """What every report of a run has: its faults, its numbers by group and severity, its result in words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -18,10 +18,14 @@ _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict
 
 @dataclass(frozen=True)
 class RunReport:
-    """A record, with the exit code of the run that wrote it."""
+    """A record, with the exit code of the run that wrote it.
+
+    ``noticed`` says which mistakes a run of a kit would have noticed: of each target, by its name.
+    """
 
     record: Record
     exit_code: int
+    noticed: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def faults(self) -> list[Fault]:

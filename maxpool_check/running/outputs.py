@@ -35,6 +35,9 @@ MOST_BYTES = 2**31
 NO_RESULT = "it has no result"
 """The message of an execution whose result is not in the file, and should be."""
 
+SUMMARY = "summary"
+"""The type of a line that is for people: what a harness says of its run."""
+
 _SHOWN = 3
 """So many cases without a result are named."""
 
@@ -142,7 +145,7 @@ def read_results(path: Path) -> GivenResults:
                 ready = message
                 found = [text if key == "ready" else f"'{key}': {text}" for key, text in in_ready(message)]
                 mistakes = found if message.get("type") == "ready" else [_NO_READY]
-            elif message is not None:
+            elif message is not None and message.get("type") != SUMMARY:
                 result = _result(message, number)
                 by_case[message["case"]].append(result)
         except ValueError as error:
