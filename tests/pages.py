@@ -116,6 +116,11 @@ def _checkout(folder):
     shutil.copytree(ROOT, folder, ignore=left_out, dirs_exist_ok=True)
 
 
+def _kernel_in_c(folder):
+    (kernel,) = (block.text for block in blocks("export.md") if block.file == "kernel.c")
+    (folder / "kernel.c").write_text(kernel)
+
+
 GIVEN = {
     "Makefile": _checkout,
     "cases/": _case_files,
@@ -123,6 +128,7 @@ GIVEN = {
     "resnet50v2.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "resnet50v2.onnx"),
     "inputs.npz": _inputs,
     "imported-models/": _test_of_another_suite,
+    "kernel.c": _kernel_in_c,
 }
 """What pages say that their readers have."""
 
