@@ -227,6 +227,40 @@ def test_a_wrong_kernel_fails_where_the_judge_finds_it_wrong(onnx_kit, name):
     assert not all(in_c.values())
 
 
+ONE = """
+#include <string.h>
+#include "maxpool_kit.h"
+static int answer;
+static int kernel(const struct maxpool_test *test, const void *x, void *y, int64_t *indices) {
+    (void)test, (void)x, (void)y, (void)indices;
+    return answer;
+}
+static void print(const char *text) { (void)text; }
+int main(int count, char **words) {
+    answer = count > 2 && !strcmp(words[2], "refused") ? MAXPOOL_REFUSED : MAXPOOL_UNABLE;
+    return 10 + maxpool_kit_one(words[1], kernel, print);
+}
+"""
+
+
+def test_a_vector_alone_fails_where_it_is_refused_and_counts_neither_way_where_the_kernel_is_unable(onnx_kit):
+    (onnx_kit / "one.c").write_text(ONE)
+    words = [*COMPILERS[0], *STRICT, "-Ikit", "one.c", "kit/maxpool_kit.c", "-o", "one"]
+    subprocess.run(words, cwd=onnx_kit, check=True, timeout=300)
+    manifest = json.loads((onnx_kit / "kit/manifest.json").read_text())
+    must_be_refused = manifest["proof"]["must_be_refused"][0]
+    case = "edge/extremes:special-values-float32"
+    assert case in manifest["cases"]
+
+    def code(*words):
+        return subprocess.run(["./one", *words], cwd=onnx_kit, check=False, timeout=60).returncode - 10
+
+    assert code(case, "refused") == 1
+    assert code(case, "unable") == -1
+    assert code(must_be_refused, "refused") == 0
+    assert code("no/such:case", "refused") == 1
+
+
 def test_a_processor_without_an_operating_system_prints_the_same(onnx_kit):
     if not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")):
         pytest.skip("gcc-arm-none-eabi, libnewlib-arm-none-eabi or qemu-system-arm is not installed")

@@ -81,8 +81,8 @@ def kills(specs):
         (spec, str(kernel)) for spec in specs if not found[spec] for kernel in kernels(spec) if kernel.module != DEATHS
     ]
     # Before the processes begin, which then share them.
-    for spec, specs in {(spec, kernel_named(name).specs) for spec, name in jobs}:
-        tasks(spec, specs)
+    for shared in {(spec, kernel_named(name).specs) for spec, name in jobs}:
+        tasks(*shared)
     with multiprocessing.get_context("fork").Pool() as pool:
         for spec, name, each in pool.imap_unordered(measured, jobs, chunksize=4):
             found[spec][name] = each

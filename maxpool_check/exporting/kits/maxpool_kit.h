@@ -48,7 +48,8 @@ typedef void (*maxpool_print)(const char *text);
 const struct maxpool_attribute *maxpool_find(const struct maxpool_test *test, const char *name);
 
 /* Runs every vector, with Indices and without; the number of vectors that fail, or -1 if the kernel is unable to run any.
-   What it prints is a file for maxpool-check run KIT -t outputs:FILE; "conforms": false marks a failure. */
+   What it prints is a file for maxpool-check run KIT -t outputs:FILE; "conforms": false marks a failure, and the last line says which
+   mistakes would have gone unnoticed. */
 int maxpool_kit(const char *name, const char *version, maxpool_kernel kernel, maxpool_print print);
 
 /* The same with the vector of one case; 1 if the kit has no such vector. */
