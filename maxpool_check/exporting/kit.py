@@ -138,10 +138,11 @@ class Kit:
 
     def kernel(self, dtypes: Sequence[str] = (), axes: Sequence[str] = (), without: Sequence[str] = ()) -> Kernel:
         """A kernel that has some dtypes and numbers of spatial axes, and lacks something. Raises ``ValueError`` for an unknown word."""
-        features = {feature for vector in self.pool for feature in vector.features}
+        computed = [vector for vector in self.pool if vector.test["result"] != "invalid"]
+        features = {feature for vector in computed for feature in vector.features}
         for sort, words in (("dtype", dtypes), ("axes", axes)):
             known = sorted(each.removeprefix(f"{sort}=") for each in features if each.startswith(f"{sort}="))
-            _check(words, known, f"{self.about.name} has no vectors with {sort}")
+            _check(words, known, f"{self.about.name} has nothing to compute with {sort}")
         _check(without, ABILITIES, "a kernel cannot be without")
         return Kernel(tuple(dtypes), tuple(axes), tuple(without))
 

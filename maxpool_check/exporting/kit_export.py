@@ -22,10 +22,10 @@ from maxpool_check.specifications import specification
 
 
 def export_kit(kit: Kit, kernel: Kernel) -> Export:
-    """The files of a kit for a kernel. Raises ``ValueError`` if no vector is for such a kernel."""
+    """The files of a kit for a kernel. Raises ``ValueError`` if such a kernel computes no vector."""
     vectors, large, document = kit.chosen(kernel), kit.large(kernel), kit.about.document
-    if not vectors:
-        raise ValueError(f"no vector of {kit.about.name} is for such a kernel: {kernel.words}")
+    if all(vector.test["result"] == "invalid" for vector in vectors):
+        raise ValueError(f"{kit.about.name} has nothing to compute for such a kernel: {kernel.words}")
     tool = {"name": "maxpool-check", "kit": kit.about.name, **({"for": kernel.words} if kernel.words else {})}
     cases_by_path = case_files(vectors, document)
     cases = _cases(cases_by_path)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from itertools import combinations
@@ -159,10 +160,14 @@ def test_a_kit_for_a_kernel_has_nothing_that_the_kernel_lacks(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--dtype", "int9"], "onnx-22-3 has no vectors with dtype 'int9' (did you mean 'int8'?)"),
-        (["--axes", "9"], "onnx-22-3 has no vectors with axes '9'"),
+        (["--dtype", "int9"], "onnx-22-3 has nothing to compute with dtype 'int9' (did you mean 'int8'?)"),
+        (["--axes", "9"], "onnx-22-3 has nothing to compute with axes '9'"),
         (["--without", "dilation"], "a kernel cannot be without 'dilation' (did you mean 'dilations'?)"),
-        (["--dtype", "int8", "--axes", "5"], "no vector of onnx-22-3 is for such a kernel: int8, 5 spatial axes"),
+        (
+            ["--dtype", "int8", "--axes", "5"],
+            "onnx-22-3 has nothing to compute for such a kernel: int8, 5 spatial axes",
+        ),
+        (["--spec", "sonnx", "--dtype", "bfloat16"], "sonnx-3 has nothing to compute with dtype 'bfloat16'"),
         (["--spec", "onnx-9"], "there is no kit for 'onnx-9'"),
         (["corpus:edge"], "a kit takes no PATH and no -k"),
     ],
@@ -330,10 +335,12 @@ def test_refusals_of_what_has_a_meaning_prove_nothing(onnx_kit):
     assert said["message"].startswith(start)
 
 
-def test_a_run_of_the_kit_in_the_corpus_says_what_it_would_have_noticed():
-    ran = command("run", "corpus:kit/xmos-maxpool2d", "-t", kernel_named("correct:gathered").target, COLUMNS="1000")
-    assert "Kit: computed " in ran.out
-    assert f" of {len(kits()['corpus:kit/xmos-maxpool2d'])} vectors" in ran.out
+def test_a_run_of_the_kit_in_the_corpus_says_what_it_would_have_noticed(tmp_path):
+    target, report = kernel_named("correct:gathered").target, tmp_path / "report.xml"
+    ran = command("run", "corpus:kit/xmos-maxpool2d", "-t", target, "--report", f"junit={report}", COLUMNS="1000")
+    (said,) = re.findall(r"^Kit: (.+)$", ran.out, re.MULTILINE)
+    assert re.match(rf"computed \d+ of {len(kits()['corpus:kit/xmos-maxpool2d'])} vectors", said)
+    assert f'<property name="kit" value="{said}" />' in report.read_text()
 
 
 def test_the_words_of_a_kernel_choose_vectors():

@@ -23,7 +23,7 @@ struct maxpool_axis {
 };
 
 struct maxpool_test {
-    const char *id;    /* of the case: maxpool-check explain ID draws its windows */
+    const char *id;    /* PATH:NAME of the case: maxpool-check explain KIT/PATH.yaml:NAME draws its windows */
     const char *dtype; /* of X and Y: float32, float16, bfloat16, int8, ...; float16 and bfloat16 come as their bits */
     size_t cell;       /* the bytes of a cell of X and Y */
     size_t rank;       /* of X and Y: batch, channels and spatial axes, in the document's layout */
