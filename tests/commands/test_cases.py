@@ -6,6 +6,7 @@ import onnx
 import pytest
 
 import maxpool_check
+from maxpool_check.corpus.collection import kits
 from maxpool_check.results.storage import read
 from tests.conftest import CASES, KERNELS, ROOT, known_defect, shipped
 
@@ -41,7 +42,8 @@ def test_the_corpus_of_the_tool_is_copied_listed_and_run_and_not_written(cli, tm
     assert cli("cases", "copy", "mine", cwd=tmp_path).code == 0
     assert cli("cases", "lint", "mine/edge/ties.yaml", cwd=tmp_path).code == 0
     parts = {part["name"]: part["cases"] for part in cli("cases", "list", "--json").json["parts"]}
-    assert {*parts} == {f"corpus:{path.name}" for path in CASES.iterdir() if path.name != "defects"}
+    folders = {f"corpus:{path.name}" for path in CASES.iterdir() if path.name != "defects"}
+    assert {*parts} == folders | {*kits()}
     assert all(parts.values())
     run = ("run", "-k", "edge/ties:*", "-t", RIGHT, "-q", "-o", "r.jsonl")
     assert cli(*run, cwd=tmp_path).code == 0
