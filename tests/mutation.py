@@ -68,25 +68,27 @@ def changed(node: ast.AST) -> ast.AST | None:
     return None
 
 
+def within(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below a function that are executed; no annotations, docstrings or parts of f-strings."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "args") or isinstance(node, ast.JoinedStr):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not (
+                isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            ):
+                yield child
+                yield from within(child)
+
+
 def places(path: Path) -> Iterator[ast.AST]:
-    """The nodes in the functions of a module that have a mutant; no annotations, docstrings or parts of f-strings."""
-
-    def within(node: ast.AST) -> Iterator[ast.AST]:
-        for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "args") or isinstance(node, ast.JoinedStr):
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not (
-                    isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-                ):
-                    yield from [child] if changed(child) is not None else []
-                    yield from within(child)
-
+    """The nodes in the functions of a module that have a mutant."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     outer = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, functions)]
     inner = {id(each) for function in outer for each in ast.walk(function) if each is not function}
     for function in outer:
-        yield from within(function) if id(function) not in inner else ()
+        if id(function) not in inner:
+            yield from (node for node in within(function) if changed(node) is not None)
 
 
 def mutated(text: str, mutant: dict) -> str:

@@ -78,7 +78,7 @@ class KitAbout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KitKernel:
     """What a kernel has: ``dtypes`` and numbers of spatial ``axes``, all if there are none, ``without`` some of :data:`ABILITIES`."""
 
     dtypes: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class Kernel:
         return ", ".join([*self.dtypes, *axes, *lacks])
 
 
-EVERYTHING = Kernel()
+EVERYTHING = KitKernel()
 """A kernel that has all that its document has."""
 
 
@@ -136,7 +136,7 @@ class Kit:
     about: KitAbout
     pool: Sequence[KitVector]
 
-    def kernel(self, dtypes: Sequence[str] = (), axes: Sequence[str] = (), without: Sequence[str] = ()) -> Kernel:
+    def kernel(self, dtypes: Sequence[str] = (), axes: Sequence[str] = (), without: Sequence[str] = ()) -> KitKernel:
         """A kernel that has some dtypes and numbers of spatial axes, and lacks something. Raises ``ValueError`` for an unknown word."""
         computed = [vector for vector in self.pool if vector.test["result"] != "invalid"]
         features = {feature for vector in computed for feature in vector.features}
@@ -144,16 +144,16 @@ class Kit:
             known = sorted(each.removeprefix(f"{sort}=") for each in features if each.startswith(f"{sort}="))
             _check(words, known, f"{self.about.name} has nothing to compute with {sort}")
         _check(without, ABILITIES, "a kernel cannot be without")
-        return Kernel(tuple(dtypes), tuple(axes), tuple(without))
+        return KitKernel(tuple(dtypes), tuple(axes), tuple(without))
 
-    def chosen(self, kernel: Kernel) -> list[KitVector]:
+    def chosen(self, kernel: KitKernel) -> list[KitVector]:
         """The vectors for a kernel, the best first."""
         if kernel == EVERYTHING:
             return [*self.pool[: self.about.vectors]]
         able = [kernel.asked(vector) for vector in self.pool if not vector.large and kernel.has(vector)]
         return [able[at] for at in best_first(able)] if able else []
 
-    def concerning(self, kernel: Kernel) -> set[str]:
+    def concerning(self, kernel: KitKernel) -> set[str]:
         """The mistakes that some vector notices which is for a kernel."""
         return {name for each in self.pool if kernel.has(each) for name in kernel.notices(each)}
 
@@ -162,7 +162,7 @@ class Kit:
         """The vectors of the kit that are cases of the corpus."""
         return [vector for vector in self.chosen(EVERYTHING) if not vector.id.startswith(DRAWN)]
 
-    def large(self, kernel: Kernel) -> list[KitVector]:
+    def large(self, kernel: KitKernel) -> list[KitVector]:
         """The large vectors, for mistakes that no small one notices."""
         return [vector for vector in self.pool if vector.large and kernel.has(vector)]
 
@@ -243,10 +243,10 @@ class Mistake(msgspec.Struct, frozen=True):
     with_indices: tuple[str, ...]
 
 
-class Proof(msgspec.Struct, frozen=True):
+class KitProof(msgspec.Struct, frozen=True):
     """What vectors notice: the number of ``vectors``, those that must be refused, and the ``mistakes`` by name.
 
-    ``large`` are the mistakes that each large vector notices, and ``missed`` those that none of all notices, of those that concern the kernel.
+    ``large`` are the mistakes that each large vector notices; ``missed`` concern the kernel, and no vector notices them.
     """
 
     vectors: int
@@ -256,7 +256,7 @@ class Proof(msgspec.Struct, frozen=True):
     missed: tuple[str, ...]
 
 
-def proof_of(kit: Kit, vectors: Sequence[KitVector], kernel: Kernel = EVERYTHING) -> Proof:
+def proof_of(kit: Kit, vectors: Sequence[KitVector], kernel: KitKernel = EVERYTHING) -> KitProof:
     """What vectors for a kernel notice."""
     noticing: dict[str, tuple[list[str], list[str]]] = {}
     for vector in vectors:
@@ -269,4 +269,4 @@ def proof_of(kit: Kit, vectors: Sequence[KitVector], kernel: Kernel = EVERYTHING
     concerned = kit.concerning(kernel) if kernel != EVERYTHING else {*sentences}
     missed = concerned - mistakes.keys() - {name for names in large.values() for name in names}
     must_be_refused = tuple(each.id for each in vectors if each.test["result"] == "invalid")
-    return Proof(len(vectors), must_be_refused, mistakes, large, tuple(sorted(missed)))
+    return KitProof(len(vectors), must_be_refused, mistakes, large, tuple(sorted(missed)))

@@ -13,7 +13,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.writing import input_of
 from maxpool_check.exporting.export import Export, LeftOutCase, document_data, rendered
-from maxpool_check.exporting.kit import MOST_CELLS, Kernel, Kit, KitVector, proof_of
+from maxpool_check.exporting.kit import MOST_CELLS, Kit, KitKernel, KitVector, proof_of
 from maxpool_check.exporting.kit_forms import form_files
 from maxpool_check.exporting.kit_in_c import c_files
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
@@ -21,7 +21,7 @@ from maxpool_check.exporting.vectors import NOT_HELD, tensor_of, vector_file
 from maxpool_check.specifications import specification
 
 
-def export_kit(kit: Kit, kernel: Kernel) -> Export:
+def export_kit(kit: Kit, kernel: KitKernel) -> Export:
     """The files of a kit for a kernel. Raises ``ValueError`` if such a kernel computes no vector."""
     vectors, large, document = kit.chosen(kernel), kit.large(kernel), kit.about.document
     if all(vector.test["result"] == "invalid" for vector in vectors):

@@ -9,7 +9,7 @@ import msgspec
 
 from maxpool_check.corpus.collection import KIT, kits
 from maxpool_check.exporting.export import MANIFEST
-from maxpool_check.exporting.kit import Mistake, Proof, kit_of, proof_of
+from maxpool_check.exporting.kit import KitProof, Mistake, kit_of, proof_of
 from maxpool_check.files import read_regular
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.words import plural, some
@@ -55,7 +55,7 @@ def noticed(paths: Sequence[Path], executions: Iterable[Execution]) -> dict[str,
     return {name: summary(proof.mistakes, proof.vectors, computed[name], refused[name]) for name in targets}
 
 
-def _proof(path: Path) -> Proof | None:
+def _proof(path: Path) -> KitProof | None:
     """What a kit notices, of the corpus or exported to a folder; None if it is no kit."""
     if str(path) in kits():
         document = str(path).removeprefix(KIT).removeprefix("/") or "onnx-22"
@@ -63,6 +63,6 @@ def _proof(path: Path) -> Proof | None:
         return proof_of(kit, kit.of_corpus)
     try:
         manifest = json.loads(read_regular(path / MANIFEST, 2**28))
-        return msgspec.convert(manifest["proof"], Proof) if manifest["format"] == "kit" else None
+        return msgspec.convert(manifest["proof"], KitProof) if manifest["format"] == "kit" else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -18,7 +18,7 @@ from maxpool_check.exporting.kit import (
     DRAWN,
     EVERYTHING,
     MOST_VECTORS,
-    Kernel,
+    KitKernel,
     best_first,
     documents,
     kit_of,
@@ -344,5 +344,5 @@ def test_a_run_of_the_kit_in_the_corpus_says_what_it_would_have_noticed(tmp_path
 
 
 def test_the_words_of_a_kernel_choose_vectors():
-    kernel = Kernel(("int8",), ("1", "2"), ("nan",))
+    kernel = KitKernel(("int8",), ("1", "2"), ("nan",))
     assert kernel.words == "int8, 1 or 2 spatial axes, without nan"

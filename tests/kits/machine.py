@@ -1,8 +1,8 @@
 """Wrong kernels that are made by machine: small changes of the right ones, as :mod:`tests.mutation` makes them of the package.
 
-``python -m tests.kits.machine COUNT OUTPUT`` draws some and writes which cases of the corpus notice each: about a second for each. One that no
-case notices may be right; one that more than half of all cases notice is no test of a choice, and one that hangs takes too long. What a
-kernel raises counts as a refusal.
+``python -m tests.kits.machine COUNT OUTPUT`` draws some and writes which cases of the corpus notice each: about a second for each. One
+that no case notices may be right; one that more than half of all cases notice is no test of a choice, and one that hangs takes too long.
+What a kernel raises counts as a refusal.
 """
 
 import ast
@@ -24,7 +24,7 @@ from maxpool_check.exporting.export import too_large
 from maxpool_check.exporting.kit import MOST_CELLS
 from tests.kits.kills import Kernels
 from tests.mutants.in_process import tasks
-from tests.mutation import changed
+from tests.mutation import changed, within
 
 AXIS = ("size", "kernel", "stride", "dilation", "begin", "end", "output")
 NAMES = {"max": "min", "argmax": "argmin", "all": "any", "any": "all", "minimum": "maximum", "maximum": "minimum"}
@@ -80,19 +80,6 @@ def of_statements(node):
             yield from (ast.Attribute(value, other, ast.Load()) for other in AXIS)
         case ast.Attribute(value, attribute) if attribute in NAMES:
             yield ast.Attribute(value, NAMES[attribute], ast.Load())
-
-
-def within(node):
-    """The nodes below a function that are executed."""
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "args") or isinstance(node, ast.JoinedStr):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not (
-                isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            ):
-                yield child
-                yield from within(child)
 
 
 @cache

@@ -1,8 +1,8 @@
 """What kits notice of wrong kernels that they were not chosen for: ``python -m tests.kits.validation MUTANTS [DOCUMENT...]``.
 
-MUTANTS is what :mod:`tests.kits.machine` writes. The number of vectors against the mutants that they notice goes to ``build/kits/``, from where
-``python -m tests.kits`` takes it into the pools. Each module of wrong kernels is left out once, too, and a kit chosen without it. Only kernels that
-some case of the document's corpus notices count.
+MUTANTS is what :mod:`tests.kits.machine` writes. The number of vectors against the mutants that they notice goes to ``build/kits/``, from
+where ``python -m tests.kits`` takes it into the pools. Each module of wrong kernels is left out once, too, and a kit chosen without it.
+Only kernels that some case of the document's corpus notices count.
 """
 
 import json
