@@ -18,7 +18,7 @@ from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.judge import judge as judge_outcomes
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.pooling import Pooled
-from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, parse_variants
@@ -108,11 +108,11 @@ def judge(
 
     ``outputs`` are ``{"Y": Y, "Indices": Indices}`` or ``{"Y": Y}``; or a tuple (Y, Indices) or (Y,), of numpy arrays in
     the document's layout; or Y itself; or the exception that the kernel has raised. ``NameError``, ``AttributeError``,
-    ``ImportError`` and ``SyntaxError`` are mistakes in the kernel's code, with the verdict ``error``; any other exception is
-    a refusal of the case.
+    ``ImportError`` and ``SyntaxError`` are mistakes in the kernel's code, with the verdict ``error``; ``NotImplementedError``
+    says that the kernel cannot compute the case, which is then ``not-expressible``; any other exception is a refusal of it.
 
     Returns a :class:`Judgement`, to be compared by its ``verdict`` (``conforms``, ``diverges``, ``refuses``, ``undefined``,
-    ``error``); it also has the ``kinds`` of divergence, a ``message``, and the first wrong ``cells`` with their windows.
+    ``not-expressible``, ``error``); it also has the ``kinds`` of divergence, a ``message``, and the first wrong ``cells`` with their windows.
     Raises ``TypeError`` or ``ValueError`` for outputs of another form.
     """
     wrong = f"the first argument is {_shown(judged_case)}; it takes a Case, made by case() or read_cases()"
@@ -120,8 +120,11 @@ def judge(
     outcome: Outcome
     if isinstance(outputs, BaseException):
         status, variant = type(outputs).__name__, WITH_INDICES if "Indices" in judged_case.outputs else Y_ONLY
-        is_mistake = isinstance(outputs, _PROGRAMMING_ERRORS)
-        outcome = Failed(f"{status}: {outputs}") if is_mistake else RefusedByTarget(status, str(outputs))
+        outcome = RefusedByTarget(status, str(outputs))
+        if isinstance(outputs, _PROGRAMMING_ERRORS):
+            outcome = Failed(f"{status}: {outputs}")
+        elif isinstance(outputs, NotImplementedError):
+            outcome = NotExecuted(f"{status}: {outputs}")
     else:
         arrays = _arrays(outputs, ("Y", "Indices") if judged_case.specification.indices else ("Y",))
         variant, outcome = WITH_INDICES if "Indices" in arrays else Y_ONLY, Returned(arrays)

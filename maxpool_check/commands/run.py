@@ -12,6 +12,7 @@ from maxpool_check.commands.report import FORMATS
 
 if TYPE_CHECKING:
     from maxpool_check.commands.output import Output
+    from maxpool_check.corpus.case import Case
     from maxpool_check.results.record import Record
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
@@ -96,7 +97,7 @@ def command(
         with executing.recorded(
             lambda write, progress: run(plan, write, progress, runner), shown, len(cases), interrupted
         ) as record:
-            return _publish(record, shown, paths)
+            return _publish(record, shown, paths, cases)
 
 
 def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
@@ -117,7 +118,7 @@ def _starting(targets: "Iterable[TargetName]") -> "list[StartingTarget]":
     return [start(name) for name in targets]
 
 
-def _publish(record: "Record", output: "Output", paths: Sequence[Path]) -> int:
+def _publish(record: "Record", output: "Output", paths: Sequence[Path], cases: "Iterable[Case]") -> int:
     """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
     code = record.footer.exit_code
@@ -126,9 +127,11 @@ def _publish(record: "Record", output: "Output", paths: Sequence[Path]) -> int:
     from maxpool_check.exporting.kit_summary import noticed
     from maxpool_check.reporting.run_items import annotations
     from maxpool_check.reporting.run_report import RunReport
+    from maxpool_check.running.tested import tested_parts
 
     # The text has them, too.
     for message in record.footer.errors if not output.prints_text and not output.quiet else ():
         options.echo(f"error: {message}", err=True)
-    output.publish(FORMATS, RunReport(record, code, noticed(paths, record.executions)), code, annotations)
+    report = RunReport(record, code, noticed(paths, record.executions), tested_parts(record, cases))
+    output.publish(FORMATS, report, code, annotations)
     return code

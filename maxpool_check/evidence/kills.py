@@ -22,6 +22,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, kernel_named, wrong_kernels
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judge import judge
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS
@@ -47,7 +48,7 @@ class LoadedKernel(python_adapter.Runtime):
     """A kernel in this process, with the adapter that it has in a worker."""
 
     def __init__(self, kernel: WrongKernel) -> None:
-        self.function, self.takes_spec = kernel.function(), bool(kernel.specs)
+        self.function, self.takes = kernel.function(), ("spec",) if kernel.specs else ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ def outcome(function: LoadedKernel, request: Request) -> Outcome:
     """What the adapter of ``python:`` targets returns for a request."""
     attributes = copy.deepcopy(dict(request.attributes))
     message = {"attributes": attributes, "outputs": list(request.outputs), "spec": request.spec}
+    message["inputs"] = {"X": {"dtype": name_of(request.X.dtype)}}
     with warnings.catch_warnings():
         # In a process of its own a kernel's warnings go to stderr.
         warnings.simplefilter("ignore")

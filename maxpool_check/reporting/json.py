@@ -18,7 +18,7 @@ from maxpool_check.judging.faults import Fault
 from maxpool_check.reporting.provenance import Interpretation, interpretations
 from maxpool_check.reporting.reruns import commands
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.details import Cell, Input, WrongShape
+from maxpool_check.results.details import Cell, ExecutedPart, Input, WrongShape
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import Execution, KnownEntry, Record, TargetDescription, Verdict
 
@@ -128,6 +128,8 @@ class RunDocument(msgspec.Struct, frozen=True, kw_only=True):
     """How each document was interpreted, by its open points."""
     targets: list[dict[str, Any]]
     """The targets, as in the header of a record, each with its number of executions by verdict."""
+    tested: tuple[ExecutedPart, ...] = ()
+    """How much of the cases was executed on the kernels that did not execute all of them; empty for the report of a record."""
     faults: list[FaultData]
     """The faults, by target, those that fail the run first."""
     interpretations: list[Interpretation]
@@ -153,6 +155,7 @@ def write(report: RunReport, file: TextIO) -> None:
         },
         profile=record.header.profile,
         targets=[{**target_data(each), "summary": report.counts[each.name]} for each in record.header.targets],
+        tested=report.parts,
         faults=[fault_data(each, record) for each in report.faults],
         interpretations=interpretations(record),
         known=tuple(report.known),

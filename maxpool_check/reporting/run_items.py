@@ -113,6 +113,7 @@ def checks(report: RunReport) -> Checks:
     for target in header.targets:
         items = partial(_of_target, report, target)
         facts = [(name, getattr(target, name)) for name in ("distribution", "version", "provider")]
+        facts += [("part", part.words) for part in report.parts if part.target == target.name]
         facts += [("kit", report.noticed[target.name])] if target.name in report.noticed else []
         suites.append(Suite(target.name, items, [*facts, ("cases_sha256", header.cases_sha256)], header.started))
         errors = [

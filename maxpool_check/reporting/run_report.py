@@ -8,6 +8,7 @@ from functools import cached_property
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.faults import Fault, faults
+from maxpool_check.results.details import ExecutedPart
 from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Status, Verdict
 from maxpool_check.results.result import Result
 from maxpool_check.words import plural
@@ -20,12 +21,14 @@ _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict
 class RunReport:
     """A record, with the exit code of the run that wrote it.
 
-    ``noticed`` says which mistakes a run of a kit would have noticed: of each target, by its name.
+    ``noticed`` says which mistakes a run of a kit would have noticed: of each target, by its name. ``parts`` are of the kernels that
+    did not execute all cases.
     """
 
     record: Record
     exit_code: int
     noticed: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[ExecutedPart, ...] = ()
 
     @cached_property
     def faults(self) -> list[Fault]:

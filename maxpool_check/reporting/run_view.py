@@ -131,6 +131,8 @@ class RunView:
         facts += [(each.name, f"decides {each.decides} only") for each in header.targets if each.decides != "values"]
         time = f" in {report.seconds:.0f} s" if report.seconds else ""
         facts.append(("Tested", f"{report.tested}{time}, {header.started[:10]}, exit code {int(report.exit_code)}"))
+        several = len(report.parts) > 1
+        facts += [(f"Part, {part.target}" if several else "Part", part.words) for part in report.parts]
         facts += [(f"Kit, {name}" if len(report.noticed) > 1 else "Kit", text) for name, text in report.noticed.items()]
         corpus = [("Corpus", f"{of}, {plural(of.cases, 'case')}")] if (of := header.corpus) is not None else []
         tested: list[Block] = [blocks.Facts(facts), blocks.Facts(corpus, rank=blocks.WHOLE)]

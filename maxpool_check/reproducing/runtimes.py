@@ -90,6 +90,10 @@ def runtime_of(
     name, target, X = profile.name, profile.description, reproduced.request.X
     if reproduced.is_graph and not name.is_released:
         raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
+    if name.function is not None and target.speaks != "attributes":
+        raise CannotWrite(
+            f"no script can be written for a function that wants {target.speaks}; 'run' executes the case again"
+        )
     rows, files, kernel = table("runtimes"), dict[str, bytes](), dict[str, Any]()
     if name.is_released:
         row = rows["runtimes"][RUNTIMES[name.runtime].adapter]

@@ -8,11 +8,16 @@ from typing import Any
 
 import msgspec
 
+from maxpool_check.words import plural, some
+
 ARCHITECTURES = ("x86_64", "aarch64")
 """The architectures of processors that conditions of defects may name."""
 
 INSTRUCTION_SETS = ("sse4.1", "avx", "avx2", "avx512f", "neon", "sve", "float16")
 """The instruction sets that decide which kernels of a runtime execute; ``float16`` is arithmetic, not conversion."""
+
+_REASONS = 3
+"""A sentence has so many reasons why cases were not executed."""
 
 EMULATED = "emulated by "
 """How the model of a processor begins that a program emulates."""
@@ -270,3 +275,22 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool
     whole: bool
     catalogue_sha256: str | None
+
+
+class ExecutedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the cases ``of`` the documents that a kernel claims were executed, if these are not all."""
+
+    target: str
+    part: str
+    """What these have and lack, in words; empty if they differ from the others in another way."""
+    cases: int
+    of: int
+    left: dict[str, int]
+    """Why the others were not executed, each reason with its number of cases, the most frequent first."""
+
+    @property
+    def words(self) -> str:
+        """It in words: ``float32, without dilations: 412 of 1,570 cases; not: no dilations (900 cases)``."""
+        reasons = [f"{why} ({plural(number, 'case')})" for why, number in self.left.items()]
+        numbers = f"{self.cases} of {plural(self.of, 'case')}; not: {'; '.join(some(reasons, _REASONS))}"
+        return f"{self.part}: {numbers}" if self.part else numbers

@@ -14,14 +14,16 @@ from maxpool_check.judging.judge import judge
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import identical, name_of
 from maxpool_check.reference.geometry import Placement
+from maxpool_check.reference.policies import Nan, Tie
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.outputs import StoredOutput
-from maxpool_check.results.record import REPORTED, Execution, Verdict
+from maxpool_check.results.record import REPORTED, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.jobs import NOT_YET, Job
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.requests import jobs_of
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.worker.messages import ORIGINAL
@@ -78,7 +80,7 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
 
     Raises ``CannotStart`` if the worker cannot be started again.
     """
-    run = finish_case(session, case, start_case(session, case, variants), case.oracle())
+    run = finish_case(session, case, start_case(session, case, variants))
     if session.failure is not None:
         raise session.failure
     return run
@@ -97,9 +99,25 @@ def _submit(session: TargetSession, jobs: Sequence[Job]) -> list[Job]:
     return [job if job.request is None else replace(job, number=next(numbers)) for job in jobs]
 
 
-def finish_case(session: TargetSession, case: Case, jobs: Sequence[Job], oracle: GraphOracle | Refused) -> JudgedRun:
+def oracle_for(case: Case, target: TargetDescription) -> GraphOracle | Refused:
+    """What judges the outputs of a case on a target: nothing is open where the language of a user's kernel decides it."""
+    oracle, language = case.oracle(), LANGUAGES.get(target.speaks)
+    if target.specs is None or language is None or not language.decides or isinstance(oracle, Refused):
+        return oracle
+    policies = oracle.pooling.policies
+    if policies.tie is Tie.ANY:
+        policies = replace(policies, tie=Tie.FIRST)
+    # The attributes say which of several readings the kernel was asked for.
+    pooling = replace(oracle.pooling, policies=policies, alternatives=())
+    if oracle.nan_is_open:
+        first, last = (replace(policies, nan=nan) for nan in (Nan.PROPAGATES, Nan.PROPAGATES_LAST))
+        pooling = replace(pooling, policies=first, alternatives=(replace(pooling, policies=last),))
+    return replace(oracle, pooling=pooling)
+
+
+def finish_case(session: TargetSession, case: Case, jobs: Sequence[Job]) -> JudgedRun:
     """Wait for the outcomes of the jobs of a case, execute their controls, and judge the case."""
-    target = session.profile.description.name
+    target, oracle = session.profile.description.name, oracle_for(case, session.profile.description)
     run = judge_case(case, target, oracle, _finish(session, jobs))
     if session.profile.name.tool is None or not run.diverging:
         return run

@@ -168,7 +168,7 @@ class LocalRunner:
                 session.close()
                 yield judge_case(case, name, oracle, ())
             else:
-                yield finish_case(session, case, jobs[name], oracle)
+                yield finish_case(session, case, jobs[name])
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""

@@ -19,6 +19,8 @@ from maxpool_check.specifications.specification import Specification
 
 Attributes = Mapping[str, Any]
 
+_INT32 = 2**31
+
 
 @dataclass(frozen=True)
 class Language:
@@ -26,7 +28,9 @@ class Language:
 
     ``title`` is its name for people, ``layout`` that of its X. ``candidates`` are attributes that may mean a geometry; those
     of a ``document`` must be checked by the sizes that it computes for them. They raise
-    :class:`~maxpool_check.specifications.roles.NotExpressible`. ``crops``: X must be cropped for a negative pad.
+    :class:`~maxpool_check.specifications.roles.NotExpressible`. ``crops``: X must be cropped for a negative pad. ``decides``:
+    a user's kernel in this language is judged by how the framework's own functions interpret what documents leave open: a NaN
+    in the window is the maximum, and of equal maxima the index is that of the first, but of any NaN.
     """
 
     title: str
@@ -34,6 +38,7 @@ class Language:
     layout: Layout = Layout.CHANNELS_FIRST
     document: Specification | None = None
     crops: bool = True
+    decides: bool = False
 
 
 def require(expressible: bool, why: str) -> None:
@@ -68,15 +73,20 @@ def _torch(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
             yield {**lists, "ceil_mode": ceil_mode}
 
 
+def require_of_torch(axes: Geometry, shape: tuple[int, ...]) -> None:
+    """Raise ``NotExpressible`` for what PyTorch's own functions refuse: nobody can expect more of a kernel in their place."""
+    outputs = [axis.output for axis in axes]
+    require(min((*shape[1:], *outputs)) > 0, "torch.nn.functional.max_pool has no X or Y without cells")
+    numbers = [number for axis in axes for number in (axis.kernel, axis.stride, axis.dilation)]
+    require(max(numbers) < _INT32, "the numbers of torch.nn.functional.max_pool have 32 bits")
+
+
 def _jax(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
     # At the end as far as the last window reaches: less than there is, where the size is rounded down.
     axes = tuple(replace(axis, end=axis.reach - axis.size) for axis in axes)
     if _gives_outputs(geometry.floor_output, axes):
         padding = {"padding": [[axis.begin, axis.end] for axis in axes]}
         yield {**_lists(axes, kernel="window", stride="strides"), **padding, **_lists(axes, dilation="dilation")}
-
-
-_INT32 = 2**31
 
 
 def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
@@ -160,7 +170,7 @@ LANGUAGES: Mapping[str, Language] = {
         for name, document in SPECIFICATIONS.items()
         if document.onnx is None
     },
-    "torch": Language("torch.nn.functional.max_pool", _torch),
+    "torch": Language("torch.nn.functional.max_pool", _torch, decides=True),
     "jax": Language("jax.lax.reduce_window", _jax, crops=False),
     "ncnn": Language("ncnn's Pooling", _ncnn),
     "tensorflow": Language("tf.nn.max_pool", _tensorflow, Layout.CHANNELS_LAST),

@@ -1,7 +1,7 @@
 """The runtimes that can be tested, and the names of targets.
 
 ``RUNTIME[==VERSION][@PROVIDER][?key=value&...]``, ``transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME...``,
-``python:PATH.py:FUNCTION``, ``command:PROGRAM ARG...`` and ``outputs:FILE``.
+``python:PATH.py:FUNCTION[?key=value&...]``, ``command:PROGRAM ARG...`` and ``outputs:FILE``.
 """
 
 import os
@@ -44,6 +44,10 @@ _HARMLESS = {
     *(name for tool in TOOLS.values() for name in tool.options),
 }
 """The options of releases of which none names a file, or a library to load; a provider may take others that do."""
+
+
+KERNEL_OPTIONS = ("wants", "dtypes", "spatial", "indices", "specs", "device")
+"""What the name of a ``python:`` target may say of its function; the module has the same names in capitals."""
 
 
 class BadTarget(ValueError):
@@ -247,8 +251,16 @@ def _options(match: re.Match[str], text: str) -> dict[str, str]:
         Version(version or "1")
     except ValueError as error:  # InvalidVersion, or a number of thousands of digits
         raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
+    options = _pairs(match["options"], text)
+    if version is not None and "python" in options:
+        raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
+    return options
+
+
+def _pairs(written: str | None, text: str) -> dict[str, str]:
+    """Options as they are written behind the question mark; ``text`` is the name to show."""
     try:
-        pairs = parse_qsl(match["options"], strict_parsing=True, keep_blank_values=True) if match["options"] else []
+        pairs = parse_qsl(written, strict_parsing=True, keep_blank_values=True) if written else []
     except ValueError as error:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
     options = dict(pairs)
@@ -257,8 +269,6 @@ def _options(match: re.Match[str], text: str) -> dict[str, str]:
             raise BadTarget(f"'{text}': the option {key} has no value")
         if options[key] != value:
             raise BadTarget(f"'{text}' has two values of the option {key}")
-    if version is not None and "python" in options:
-        raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
     return options
 
 
@@ -286,22 +296,28 @@ def _parse_transform(text: str) -> TargetName:
     return replace(runtime, text=text, tool=ToolName(tool, match["version"], options))
 
 
+_FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>[^\W\d]\w*)(\?(?P<options>.*))?", re.DOTALL)
+
+
 def _parse_kernel(text: str) -> TargetName:
     """A user's kernel: a function, a program that implements the protocol, or the file of what one has written."""
     kind, _, rest = text.partition(":")
-    path, _, function = rest.rpartition(":")
     why = ""
     if kind == "outputs" and rest:
         return TargetName(text, kind, outputs=rest)
-    if kind == "python" and path.endswith(".py") and function.isidentifier():
-        return TargetName(text, kind, function=(path, function))
+    if kind == "python" and (match := _FUNCTION.fullmatch(rest)):
+        options = _pairs(match["options"], text)
+        for name in sorted(options.keys() - {*KERNEL_OPTIONS, "python"}):
+            hint = nearest(name, KERNEL_OPTIONS) or f"; a function has {', '.join((*KERNEL_OPTIONS, 'python'))}"
+            raise BadTarget(f"'{text}': unknown option {name}{hint}")
+        return TargetName(text, kind, options=options, function=(match["path"], match["function"]))
     if kind == "command":
         try:
             if program := tuple(shlex.split(rest)):
                 return TargetName(text, kind, program=program)
         except ValueError as error:
             why = f": {error}"
-    form = {"python": "PATH.py:FUNCTION", "command": "PROGRAM ARG...", "outputs": "FILE"}[kind]
+    form = {"python": "PATH.py:FUNCTION[?key=value&...]", "command": "PROGRAM ARG...", "outputs": "FILE"}[kind]
     raise BadTarget(f"'{text}' is not {kind}:{form}{why}")
 
 

@@ -34,7 +34,7 @@ from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.specification import Refused, Specification
 from maxpool_check.targets.jobs import Control, Job
-from maxpool_check.targets.languages import require
+from maxpool_check.targets.languages import require, require_of_torch
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile, smallest_request
@@ -114,6 +114,8 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> Job:
         indices=variant.has_indices, language="onnx" if described.speaks == "attributes" else described.speaks,
         counted=described.indices or "whole",
     )  # fmt: skip
+    if described.speaks == "torch" and not target.name.is_released and isinstance(case.resolved, Pooling):
+        require_of_torch(case.resolved.geometry, graph.shape)
     excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):

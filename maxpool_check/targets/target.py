@@ -20,7 +20,7 @@ from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, pyth
 from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.launching import adapter, javascript_adapter
-from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.name import KERNEL_OPTIONS, TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, RefusesOptions, Worker
 from maxpool_check.targets.protocol import SEE, Request, in_ready, text_of
 from maxpool_check.targets.releases import around
@@ -156,7 +156,9 @@ class Target:
             program = name.program
         elif name.function is not None:
             options["function"] = [str(Path(name.function[0]).resolve()), name.function[1]]
-            program = adapter(self._interpreter, "python")
+            options["languages"] = ["numpy", *(language for language in LANGUAGES if language != "onnx")]
+            options["kernel"] = {key: name.options.get(key) for key in KERNEL_OPTIONS}
+            program, isolated = adapter(self._interpreter, "python"), self.python != sys.executable
         else:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution

@@ -132,7 +132,7 @@ class Mutated(LoadedKernel):
     """A kernel with a change: whatever it raises is its refusal. Raises :class:`_Slow` where it hangs again and again."""
 
     def __init__(self, function) -> None:
-        self.function, self.takes_spec, self.slow = function, False, 0
+        self.function, self.slow = function, 0
 
     def run(self, request, inputs):
         try:

@@ -54,7 +54,7 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import ALL_VARIANTS, OPTIMIZATION_OFF, Variant, variant_named
-from maxpool_check.running.case_run import CaseRun, judge_case
+from maxpool_check.running.case_run import CaseRun, judge_case, oracle_for
 from maxpool_check.running.header import digest_of_files, header, tool_files
 from maxpool_check.running.run import RunPlan, write_results
 from maxpool_check.running.runner import FailureBudget
@@ -349,7 +349,8 @@ class _Replay:
 
     def _judged(self, case: Case, target: TargetDescription, stored: Mapping[str, Execution]) -> CaseRun:
         """The run of a case on a target, as the judge makes it of the outcomes that the record tells."""
-        oracle, outcomes, jobs, self._differing = case.oracle(), dict[Variant, Outcome | None](), list[Job](), {}
+        outcomes, jobs, self._differing = dict[Variant, Outcome | None](), list[Job](), {}
+        oracle = oracle_for(case, target)
         for job in self._jobs(case, target, stored):
             line = stored.get(job.variant.name)
             outcome = self._outcome(oracle, job.variant, line) if line is not None else Failed("no line")

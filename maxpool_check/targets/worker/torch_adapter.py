@@ -23,7 +23,7 @@ class Runtime(Adapter):
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options, device=("cpu",))
         self.device = self.chosen["device"]
-        self.provider = _device_kind(self.device)
+        self.provider = device_kind(self.device)
         self.providers = [self.provider]
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
@@ -36,9 +36,9 @@ class Runtime(Adapter):
 
     def execute(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function. Indices count the cells of each plane."""
-        outputs = _pooled(_tensor(inputs["X"], request["inputs"]["X"]["dtype"]).to(self.device), request)
+        outputs = _pooled(tensor(inputs["X"], request["inputs"]["X"]["dtype"]).to(self.device), request)
         devices = sorted({output.device.type.upper() for output in outputs})
-        return returned(request["outputs"], map(_array, outputs), "+".join(devices))
+        return returned(request["outputs"], map(array, outputs), "+".join(devices))
 
 
 class MetaFunction(Adapter):
@@ -62,7 +62,7 @@ def _pooled(X: Any, request: dict[str, Any]) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def _device_kind(device: str) -> str:
+def device_kind(device: str) -> str:
     """The kind of a device, as CPU or CUDA. Raises ``ValueError`` if PyTorch cannot make a tensor there."""
     try:
         return str(torch.ones(1, device=device).device.type).upper()
@@ -73,13 +73,16 @@ def _device_kind(device: str) -> str:
         raise ValueError(f"PyTorch {torch.__version__} has no device {device} here ({message}); {advice}") from error
 
 
-def _tensor(array: Any, dtype: str) -> Any:
+def tensor(array: Any, dtype: str) -> Any:
+    """The tensor on the CPU of an array of numpy, which may have bfloat16 as integers."""
     if dtype == "bfloat16":
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 
-def _array(tensor: Any) -> Any:
+def array(tensor: Any) -> Any:
+    """The array of numpy of a tensor on any device."""
+    tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         return BFloat16(tensor.contiguous().view(torch.int16).cpu().numpy())
     return tensor.cpu().numpy()
