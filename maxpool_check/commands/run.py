@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     "--strict", is_flag=True,
     help="Also fail on differences that a document leaves open, and on inconsistencies; known defects still pass (see --known none).",
 )  # fmt: skip
+@click.option(
+    "-x", "--exitfirst", "stops", is_flag=True, help="Stop after the first case that shows a fault or an error."
+)
 @options.paths
 def command(
     paths: tuple[Path, ...], targets: "tuple[TargetName, ...]", selected: tuple[str, ...], spec: tuple[str, ...],
     variants: "frozenset[Variant]", jobs: int, dask: str | None, known: tuple[Path, ...], output: Path | None,
-    transcript: Path | None, reports: tuple[tuple[str, Path], ...], strict: bool,
+    transcript: Path | None, reports: tuple[tuple[str, Path], ...], strict: bool, stops: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
 
@@ -83,7 +86,7 @@ def command(
     with transcribing(transcript) as conversation:
         plan = executing.plan_of(
             corpus, cases, targets, defects, explains=executing.NO_DEFECTS not in known, known_files=known_files, jobs=jobs,
-            dask=dask, strict=strict, variants=variants, tracebacks=options.setting("verbose") > 1, transcript=conversation,
+            dask=dask, strict=strict, stops=stops, variants=variants, tracebacks=options.setting("verbose") > 1, transcript=conversation,
         )  # fmt: skip
 
         def interrupted(record: "Record") -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 _CODE_OR_COMMENT = re.compile(r"(^ *(```|~~~).*?^ *\2 *$)|<!--.*?-->\n?", re.DOTALL | re.MULTILINE)
 
 ORDER = (
-    *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
+    *("model", "gate", "kernel", "loop", "cases", "defects", "python", "ci"),
     *("configuration", "runtimes", "export", "verdicts", "evidence", "accuracy"),
 )
 """The topics, in the order in which users need them."""

@@ -11,28 +11,27 @@ from maxpool_check.corpus.collection import KIT, kits
 from maxpool_check.exporting.export import MANIFEST
 from maxpool_check.exporting.kit import KitProof, Mistake, kit_of, proof_of
 from maxpool_check.files import read_regular
+from maxpool_check.results.details import KitSummary
 from maxpool_check.results.record import Execution, Verdict
-from maxpool_check.words import plural, some
-
-_NAMED = 3
-"""So many mistakes that would go unnoticed are named."""
-
 
 Answers = Mapping[str, bool]
 """The vectors to which a kernel gave an answer, and whether that was one with Indices."""
 
 
-def summary(mistakes: Mapping[str, Mistake], vectors: int, computed: Answers, refused: Answers) -> str:
-    """What a kernel was tested for: of so many vectors it computed some, and refused others that must be refused."""
-    by_outputs = {name for name, each in mistakes.items() if _is_noticed(each, computed)}
-    by_refusals = {name for name, each in mistakes.items() if _is_noticed(each, refused)} - by_outputs
-    missed = [name for name in mistakes if name not in by_outputs | by_refusals]
-    apart = f" and refused {len(refused.keys() - computed.keys())}" if refused.keys() - computed.keys() else ""
-    also = f", {len(by_refusals)} more by refusals, if they are the kernel's own" if by_refusals else ""
-    last = f"; not noticed: {', '.join(some(missed, _NAMED))}" if missed else ""
-    return (
-        f"computed {len(computed)} of {plural(vectors, 'vector')}{apart}: "
-        f"{len(by_outputs)} of {plural(len(mistakes), 'mistake')} would be noticed{also}{last}"
+def summary(target: str, proof: KitProof, computed: Answers, refused: Answers) -> KitSummary:
+    """What a kernel was tested for: of the vectors of a kit it computed some, and refused others that must be refused."""
+    by_outputs = tuple(name for name, each in proof.mistakes.items() if _is_noticed(each, computed))
+    by_refusals = tuple(
+        name for name, each in proof.mistakes.items() if name not in by_outputs and _is_noticed(each, refused)
+    )
+    return KitSummary(
+        target=target,
+        vectors=proof.vectors,
+        computed=len(computed),
+        refused=len(refused.keys() - computed.keys()),
+        noticed=by_outputs,
+        by_refusals=by_refusals,
+        not_noticed=tuple(name for name in proof.mistakes if name not in {*by_outputs, *by_refusals}),
     )
 
 
@@ -40,11 +39,11 @@ def _is_noticed(mistake: Mistake, answers: Answers) -> bool:
     return any(each in answers for each in mistake.by_y) or any(answers.get(each) for each in mistake.with_indices)
 
 
-def noticed(paths: Sequence[Path], executions: Iterable[Execution]) -> dict[str, str]:
-    """The summary of each target of a run of one kit, by the name of the target; nothing of a run of other cases."""
+def noticed(paths: Sequence[Path], executions: Iterable[Execution]) -> tuple[KitSummary, ...]:
+    """The summary of each target of a run of one kit; nothing of a run of other cases."""
     proof = _proof(paths[0]) if len(paths) == 1 else None
     if proof is None:
-        return {}
+        return ()
     computed, refused = defaultdict[str, dict[str, bool]](dict), defaultdict[str, dict[str, bool]](dict)
     for each in executions:
         is_refused = each.verdict is Verdict.CONFORMS and not each.digests and each.case in proof.must_be_refused
@@ -52,7 +51,7 @@ def noticed(paths: Sequence[Path], executions: Iterable[Execution]) -> dict[str,
             answers = (refused if is_refused else computed)[each.target]
             answers[each.case] = answers.get(each.case, False) or each.variant.startswith("indices")
     targets = sorted({*computed, *refused})
-    return {name: summary(proof.mistakes, proof.vectors, computed[name], refused[name]) for name in targets}
+    return tuple(summary(name, proof, computed[name], refused[name]) for name in targets)
 
 
 def _proof(path: Path) -> KitProof | None:

@@ -6,8 +6,9 @@ All executions are the record of the run, which ``-o`` writes. The schema of the
 import ast
 import inspect
 import itertools
+import shlex
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
@@ -16,9 +17,9 @@ from maxpool_check import inert
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.faults import Fault
 from maxpool_check.reporting.provenance import Interpretation, interpretations
-from maxpool_check.reporting.reruns import commands
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.details import Cell, ExecutedPart, Input, WrongShape
+from maxpool_check.reporting.reruns import commands, explain_again
+from maxpool_check.reporting.run_report import Failure, RunReport
+from maxpool_check.results.details import Cell, ExecutedPart, Input, KitSummary, WrongShape
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import Execution, KnownEntry, Record, TargetDescription, Verdict
 
@@ -104,6 +105,8 @@ class ErrorData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     case: str | None = None
     executions: int = 0
     """How many executions failed in this way."""
+    command: str | None = None
+    """The command that executes this case again."""
     path: str | None = None
     line: int | None = None
     column: int | None = None
@@ -130,6 +133,8 @@ class RunDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The targets, as in the header of a record, each with its number of executions by verdict."""
     tested: tuple[ExecutedPart, ...] = ()
     """How much of the cases was executed on the kernels that did not execute all of them; empty for the report of a record."""
+    kits: tuple[KitSummary, ...] = ()
+    """Which mistakes a run of one kit would have noticed on each target; empty for the report of a record, and of other cases."""
     faults: list[FaultData]
     """The faults, by target, those that fail the run first."""
     interpretations: list[Interpretation]
@@ -147,7 +152,7 @@ def write(report: RunReport, file: TextIO) -> None:
         result=report.result[0],
         message=report.result[1],
         seconds=report.seconds,
-        complete=record.footer is not None and not record.footer.errors,
+        complete=record.footer is not None and not record.footer.errors and not report.left,
         summary={
             "cases": record.header.cases,
             "executions": len(record.executions),
@@ -156,10 +161,14 @@ def write(report: RunReport, file: TextIO) -> None:
         profile=record.header.profile,
         targets=[{**target_data(each), "summary": report.counts[each.name]} for each in record.header.targets],
         tested=report.parts,
+        kits=report.kits,
         faults=[fault_data(each, record) for each in report.faults],
         interpretations=interpretations(record),
         known=tuple(report.known),
-        errors=[*(ErrorData(message=each) for each in report.problems if record.footer), *_failures(record.executions)],
+        errors=[
+            *(ErrorData(message=each) for each in report.problems if record.footer),
+            *map(_error_data, report.failures),
+        ],
     )
     members = msgspec.to_builtins(document)
     write_object(file, members | {"faults": iter(members["faults"])})
@@ -242,14 +251,11 @@ def write_document(document: msgspec.Struct, file: TextIO) -> None:
     file.write("\n")
 
 
-def _failures(executions: Iterable[Execution]) -> Iterator[ErrorData]:
-    """What failed in a way that says nothing about a target, by message."""
-    alike: dict[tuple[str, str], list[str]] = {}
-    for each in executions:
-        if each.verdict is Verdict.ERROR:
-            alike.setdefault((each.target, each.message), []).append(each.case)
-    for (target, message), cases in alike.items():
-        yield ErrorData(message=message, target=target, case=cases[0], executions=len(cases))
+def _error_data(failure: Failure) -> ErrorData:
+    """What failed in a way that says nothing about a target."""
+    first, again = failure.example, shlex.join(explain_again(failure.example))
+    number = len(failure.executions)
+    return ErrorData(message=failure.message, target=first.target, case=first.case, executions=number, command=again)
 
 
 def fault_data(fault: Fault, record: Record) -> FaultData:

@@ -77,6 +77,8 @@ def next_step(report: RunReport) -> str:
             return f"correct {failed.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
         if failed.startswith(OUTPUTS):
             return f"complete {failed.removeprefix(OUTPUTS)} and run again"
+        if report.failures and not problem:
+            return shlex.join(explain_again(report.failures[0].example))
     return _NEXT.get(report.exit_code, "")
 
 

@@ -114,7 +114,7 @@ def checks(report: RunReport) -> Checks:
         items = partial(_of_target, report, target)
         facts = [(name, getattr(target, name)) for name in ("distribution", "version", "provider")]
         facts += [("part", part.words) for part in report.parts if part.target == target.name]
-        facts += [("kit", report.noticed[target.name])] if target.name in report.noticed else []
+        facts += [("kit", kit.words) for kit in report.kits if kit.target == target.name]
         suites.append(Suite(target.name, items, [*facts, ("cases_sha256", header.cases_sha256)], header.started))
         errors = [
             f"{each.case}: {each.message}"

@@ -1,15 +1,25 @@
 """What every report of a run has: its faults, its numbers by group and severity, its result in words."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.judging.defects import Severity
-from maxpool_check.judging.faults import Fault, faults
-from maxpool_check.results.details import ExecutedPart
-from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Status, Verdict
+from maxpool_check.judging.faults import Fault, by_size, faults
+from maxpool_check.results.details import ExecutedPart, KitSummary
+from maxpool_check.results.record import (
+    COMPARED,
+    GIVEN_UP,
+    Execution,
+    ExitCode,
+    KnownEntry,
+    KnownStatus,
+    Record,
+    Status,
+    Verdict,
+)
 from maxpool_check.results.result import Result
 from maxpool_check.words import plural
 
@@ -18,22 +28,45 @@ _OUTSIDE = (Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict
 
 
 @dataclass(frozen=True)
+class Failure:
+    """Executions that failed on a target with the same message, which says nothing about its MaxPool: the smallest of them first."""
+
+    message: str
+    executions: Sequence[Execution]
+
+    @property
+    def example(self) -> Execution:
+        """The one with the smallest input."""
+        return self.executions[0]
+
+
+@dataclass(frozen=True)
 class RunReport:
     """A record, with the exit code of the run that wrote it.
 
-    ``noticed`` says which mistakes a run of a kit would have noticed: of each target, by its name. ``parts`` are of the kernels that
-    did not execute all cases.
+    ``kits`` say which mistakes a run of a kit would have noticed on each target. ``parts`` are of the kernels that did not execute all
+    cases.
     """
 
     record: Record
     exit_code: int
-    noticed: Mapping[str, str] = field(default_factory=dict)
+    kits: tuple[KitSummary, ...] = ()
     parts: tuple[ExecutedPart, ...] = ()
 
     @cached_property
     def faults(self) -> list[Fault]:
         """The faults, grouped by their cause."""
         return faults(self.record)
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The executions that failed, the most frequent message of each target first; at last those that were not executed."""
+        alike: dict[tuple[str, str], list[Execution]] = {}
+        for each in self.record.executions:
+            if each.verdict is Verdict.ERROR:
+                alike.setdefault((each.target, each.message), []).append(each)
+        found = [Failure(message, sorted(own, key=by_size)) for (_, message), own in alike.items()]
+        return sorted(found, key=lambda each: (each.message.startswith(GIVEN_UP), -len(each.executions)))
 
     @property
     def unexpected(self) -> list[Fault]:
@@ -72,7 +105,21 @@ class RunReport:
     def tested(self) -> str:
         """What was executed, in words: ``4 cases in 8 executions``, ``nothing of 4 cases``."""
         cases, executions = plural(self.record.header.cases, "case"), len(self.record.executions)
-        return f"{cases} in {plural(executions, 'execution')}" if executions else f"nothing of {cases}"
+        if not executions:
+            return f"nothing of {cases}"
+        stopped = f"{plural(self.done, 'case')} of {self.record.header.cases}" if self.left else cases
+        why = ", until the first that shows a fault or an error" if self.left else ""
+        return f"{stopped} in {plural(executions, 'execution')}{why}"
+
+    @cached_property
+    def done(self) -> int:
+        """The number of cases that were executed."""
+        return len({each.case for each in self.record.executions})
+
+    @property
+    def left(self) -> int:
+        """How many cases a run did not come to that stops at the first fault."""
+        return self.record.header.cases - self.done if self.record.header.effective_settings.stops else 0
 
     @property
     def balance(self) -> str:
@@ -157,7 +204,7 @@ class RunReport:
         if self.exit_code == ExitCode.NOTHING_COMPARED:
             return Result.NOTHING_COMPARED.value, self._nothing_compared
         if self.exit_code == ExitCode.INCOMPLETE:
-            return Result.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
+            return Result.INCOMPLETE.value, next(iter(self.problems), self._failed).splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
             return Result.UNEXPECTED.value, self._unexpected
         if self.totals[Verdict.CONFORMS] + self.totals[Verdict.INCONSISTENT] == self.compared:
@@ -167,6 +214,16 @@ class RunReport:
             return Result.DEVIATES_AS_KNOWN.value, ", ".join(self.counted or self.apart[:1])
         label = Result.CONFORMS_ON_FINITE_VALUES if self.special else Result.CONFORMS
         return label.value, ", ".join(self.counted)
+
+    @property
+    def _failed(self) -> str:
+        """How many executions failed, in words."""
+        number = self.totals[Verdict.ERROR]
+        return (
+            f"{number} of {plural(len(self.record.executions), 'execution')} failed"
+            if number
+            else "some executions failed"
+        )
 
     @property
     def _nothing_compared(self) -> str:

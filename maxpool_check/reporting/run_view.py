@@ -18,9 +18,9 @@ from maxpool_check.reporting.blocks import Block, Document, Folded, Inline, Para
 from maxpool_check.reporting.fault_view import FaultView
 from maxpool_check.reporting.matrix import fault_of
 from maxpool_check.reporting.provenance import environment, interpretations, profiles
-from maxpool_check.reporting.reruns import can_start, next_step
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, Verdict
+from maxpool_check.reporting.reruns import can_start, explain_again, next_step
+from maxpool_check.reporting.run_report import Failure, RunReport
+from maxpool_check.results.record import COMPARED, GIVEN_UP, Execution, ExitCode, Verdict
 from maxpool_check.results.result import Result
 from maxpool_check.words import Term, plural, shortened, some
 
@@ -71,8 +71,6 @@ class RunView:
         self._documents: dict[tuple[str, str], Counter[Verdict]] = defaultdict(Counter)
         self._conforming: dict[tuple[str, str], blocks.Names] = defaultdict(blocks.Names)
         self._reasons: dict[tuple[str, str, str], blocks.Names] = defaultdict(blocks.Names)
-        self._failed: dict[tuple[str, str], Execution] = {}
-        self._errors: Counter[str] = Counter()
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
@@ -85,10 +83,7 @@ class RunView:
         """Count the executions of a case on a target."""
         for each in executions:
             self._documents[each.target, each.spec][each.verdict] += 1
-            if each.verdict is Verdict.ERROR:
-                self._failed.setdefault((each.target, each.message), each)
-                self._errors[each.message] += 1
-            elif each.verdict not in COMPARED:
+            if each.verdict not in (*COMPARED, Verdict.ERROR):
                 self._reason(each, each.verdict.value).add(each.case)
         compared = {each.verdict for each in executions if each.verdict in COMPARED}
         if compared == {Verdict.CONFORMS}:
@@ -118,8 +113,11 @@ class RunView:
         numbers = [(str(len(report.unexpected)), "new"), (str(known), "known"), (share, "conform")]
         numbers = [] if label == Result.INCOMPLETE else numbers
         result = blocks.Verdict(label, sentence, report.tone, numbers, meaning)
-        failed = [f"{plural(number, 'execution')} failed: {message}" for message, number in self._errors.items()]
-        wrong = [Paragraph(line, "problem") for line in some([*problems(report), *failed], _MOST_PROBLEMS)]
+        wrong: list[Block] = [Paragraph(line, "problem") for line in some(problems(report), _MOST_PROBLEMS)]
+        for failure in report.failures[:_MOST_PROBLEMS]:
+            wrong += _failed(failure)
+        if more := len(report.failures[_MOST_PROBLEMS:]):
+            wrong.append(Paragraph(f"and {more} more messages of executions that failed: {EVERYTHING}", "problem"))
         stale = [(each.problem, each.message.splitlines()[1:]) for each in report.outdated]
         listed = [blocks.Lines([first, *rest], rank=blocks.WHOLE) for first, rest in stale if rest]
         return [result, *self.facts(), *wrong, *listed]
@@ -133,7 +131,7 @@ class RunView:
         facts.append(("Tested", f"{report.tested}{time}, {header.started[:10]}, exit code {int(report.exit_code)}"))
         several = len(report.parts) > 1
         facts += [(f"Part, {part.target}" if several else "Part", part.words) for part in report.parts]
-        facts += [(f"Kit, {name}" if len(report.noticed) > 1 else "Kit", text) for name, text in report.noticed.items()]
+        facts += [(f"Kit, {kit.target}" if len(report.kits) > 1 else "Kit", kit.words) for kit in report.kits]
         corpus = [("Corpus", f"{of}, {plural(of.cases, 'case')}")] if (of := header.corpus) is not None else []
         tested: list[Block] = [blocks.Facts(facts), blocks.Facts(corpus, rank=blocks.WHOLE)]
         if not report.compared:
@@ -268,7 +266,7 @@ class RunView:
     def tracebacks(self) -> list[Block]:
         """More on the first executions that failed in a way that says nothing about the target."""
         result: list[Block] = []
-        for first in list(self._failed.values())[:3]:
+        for first in [failure.example for failure in self.report.failures][:3]:
             # The head has the first line of the message.
             lines = [*first.message.splitlines()[1:], *first.traceback.splitlines()]
             about = f"{first.case} ({first.variant}) on {first.target}:"
@@ -319,6 +317,13 @@ class RunView:
         note = Paragraph(_texts()["command" if header.command else "no_command"], rank=blocks.PAGE)
         facts = blocks.Facts([("documents", ", ".join(header.profile)), *environment(header)])
         return [facts, *([again] if header.command else []), note]
+
+
+def _failed(failure: Failure) -> Iterator[Block]:
+    """Executions that failed, with the command that executes the smallest again."""
+    yield Paragraph(f"{plural(len(failure.executions), 'execution')} failed: {failure.message}", "problem")
+    if not failure.message.startswith(GIVEN_UP):
+        yield blocks.Command(shlex.join(explain_again(failure.example)), "execute one of them again")
 
 
 def problems(report: RunReport) -> list[str]:

@@ -16,8 +16,8 @@ ARCHITECTURES = ("x86_64", "aarch64")
 INSTRUCTION_SETS = ("sse4.1", "avx", "avx2", "avx512f", "neon", "sve", "float16")
 """The instruction sets that decide which kernels of a runtime execute; ``float16`` is arithmetic, not conversion."""
 
-_REASONS = 3
-"""A sentence has so many reasons why cases were not executed."""
+_MOST_NAMED = 3
+"""A sentence has so many reasons why cases were not executed, or so many mistakes that would go unnoticed."""
 
 EMULATED = "emulated by "
 """How the model of a processor begins that a program emulates."""
@@ -263,18 +263,20 @@ class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.version}" if self.version is not None else self.name
 
 
-class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What decides verdicts and the exit code of a run besides its cases, its targets and its known defects.
 
     ``variants`` are the names of those in which cases were executed, as far as they apply. ``strict``: differences that a document
     allows are unexpected. ``whole``: every case file of the corpus was read, so that a known defect can be stale.
     ``catalogue_sha256`` is the digest of the files of defects that explain what none of the known ones expects, None without any.
+    ``stops``: the run ended with the first case that shows a fault or an error.
     """
 
     variants: tuple[str, ...]
     strict: bool
     whole: bool
     catalogue_sha256: str | None
+    stops: bool = False
 
 
 class ExecutedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -291,6 +293,35 @@ class ExecutedPart(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """It in words: ``float32, without dilations: 412 of 1,570 cases; not: no dilations (900 cases)``."""
-        reasons = [f"{why} ({plural(number, 'case')})" for why, number in self.left.items()]
-        numbers = f"{self.cases} of {plural(self.of, 'case')}; not: {'; '.join(some(reasons, _REASONS))}"
+        reasons = [f"{why.partition(';')[0]} ({plural(number, 'case')})" for why, number in self.left.items()]
+        numbers = f"{self.cases} of {plural(self.of, 'case')}; not: {', '.join(some(reasons, _MOST_NAMED))}"
         return f"{self.part}: {numbers}" if self.part else numbers
+
+
+class KitSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Which mistakes a kernel was tested for with a kit, of those that the kit notices: a kernel that computed few vectors proves little.
+
+    ``vectors`` are those of the kit, of which it ``computed`` some, and ``refused`` others that must be refused.
+    """
+
+    target: str
+    vectors: int
+    computed: int
+    refused: int
+    noticed: tuple[str, ...]
+    """The wrong kernels of which a computed vector would have shown it: 'maxpool-check explain NAME' says what each does."""
+    by_refusals: tuple[str, ...]
+    """Those of which a refusal would have shown it, if it is the kernel's own."""
+    not_noticed: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """It in a sentence without its full stop."""
+        mistakes = len(self.noticed) + len(self.by_refusals) + len(self.not_noticed)
+        apart = f" and refused {self.refused}" if self.refused else ""
+        also = f", {len(self.by_refusals)} more by refusals, if they are the kernel's own" if self.by_refusals else ""
+        last = f"; not noticed: {', '.join(some(self.not_noticed, _MOST_NAMED))}" if self.not_noticed else ""
+        return (
+            f"computed {self.computed} of {plural(self.vectors, 'vector')}{apart}: "
+            f"{len(self.noticed)} of {plural(mistakes, 'mistake')} would be noticed{also}{last}"
+        )

@@ -71,6 +71,9 @@ FAULTS = REPORTED - {Verdict.INCONSISTENT}
 NOT_EXECUTED = frozenset({Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED})
 """The verdicts on what no target was given."""
 
+GIVEN_UP = "not executed: the target was given up"
+"""How the message begins of an execution that was not tried, because too many before it had failed."""
+
 _MOST_IN_LINE = 100
 """The most characters of the line that says what is wrong with a known defect."""
 

@@ -18,7 +18,7 @@ from maxpool_check.reference.policies import Nan, Tie
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.outputs import StoredOutput
-from maxpool_check.results.record import REPORTED, Execution, TargetDescription, Verdict
+from maxpool_check.results.record import GIVEN_UP, REPORTED, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.running.outputs import OutputsSession
 from maxpool_check.specifications.specification import Refused
@@ -162,7 +162,7 @@ def _finish(session: TargetSession, jobs: Sequence[Job]) -> list[Job]:
 
 def case_not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> JudgedRun:
     """A case that was not executed because its target was given up: an error in every variant."""
-    failed = Failed(f"not executed: the target was given up ({why})")
+    failed = Failed(f"{GIVEN_UP} ({why})")
     return judge_case(case, target, case.oracle(), [Job(variant, outcome=failed) for variant in variants])
 
 

@@ -42,6 +42,7 @@ class RunPlan:
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead.
     ``strict`` counts differences that a document allows as unexpected.
+    ``stops``: the run ends with the first case that shows a fault or an error.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known
     defect, by its id. ``explains``: the defects that come with the tool explain what none of ``known`` expects, and excuse nothing.
     ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` is
@@ -58,6 +59,7 @@ class RunPlan:
     memory: int | None = None
     jobs: int = 1
     strict: bool = False
+    stops: bool = False
     variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
     tracebacks: bool = False
@@ -101,6 +103,7 @@ def run(
         settings = RunSettings(
             variants=tuple(variant.name for variant in sorted(plan.variants)),
             strict=plan.strict,
+            stops=plan.stops,
             whole=plan.corpus.whole,
             catalogue_sha256=digest_of_files(defect_files(shipped_root())) if plan.explains else None,
         )
@@ -147,6 +150,9 @@ def write_results(
                     missing[execution.target][execution.case] = None
                 write(execution)
             progress(number + 1)
+            if plan.stops and summary.unexpected:
+                ended_early = True
+                break
     except PoolLost as lost:
         ended_early = True
         errors.append(str(lost))

@@ -16,29 +16,29 @@ _PLAIN = {"ceil_mode": (0,), "auto_pad": ("NOTSET", "EXPLICIT"), "storage_order"
 def tested_parts(record: Record, cases: Iterable[Case]) -> tuple[ExecutedPart, ...]:
     """For each kernel of a run that did not execute all of the ``cases`` of the documents that it claims: the part that it did.
 
-    Cases of graphs are left out, and operators that are one runtime's own: no kernel executes these.
+    Graphs are left out: no kernel executes these.
     """
-    by_id = {case.id: case for case in cases if case.context.is_alone and case.specification.domain is None}
-    executions: Mapping[str, list[Execution]] = {
-        each.name: [] for each in record.header.targets if each.specs is not None
-    }
+    by_id = {case.id: case for case in cases if case.context.is_alone}
+    claimed = {each.name: each.specs for each in record.header.targets if each.specs is not None}
+    executions: Mapping[str, list[Execution]] = {name: [] for name in claimed}
     for each in record.executions:
-        if each.target in executions and each.case in by_id and each.verdict is not Verdict.NOT_CLAIMED:
+        if each.case in by_id and each.spec in claimed.get(each.target, ()):
             executions[each.target].append(each)
     parts = (_part(name, own, by_id) for name, own in executions.items())
     return tuple(part for part in parts if part.cases < part.of)
 
 
 def _part(target: str, executions: Sequence[Execution], cases: Mapping[str, Case]) -> ExecutedPart:
-    left = {each.case: " ".join(each.message.split()) for each in executions if each.verdict is Verdict.NOT_EXPRESSIBLE}
-    done = dict.fromkeys(each.case for each in executions if each.verdict is not Verdict.NOT_EXPRESSIBLE)
-    left = {case: why for case, why in left.items() if case not in done}
+    done = {each.case for each in executions if each.verdict is not Verdict.NOT_EXPRESSIBLE}
+    left = {each.case: " ".join(each.message.split()) for each in executions if each.case not in done}
     of_done, of_left = ([cases[case] for case in ids] for ids in (done, left))
     words = []
     for of, unit in ((_dtype, ""), (_axes, " spatial axes")):
-        own = sorted({of(case) for case in of_done})
-        if not {of(case) for case in of_left} <= {*own} and own:
-            words.append(f"{' or '.join(map(str, own))}{unit if own != [1] else ' spatial axis'}")
+        own, others = (
+            {of(case) for case in cases if isinstance(case.resolved, Pooling)} for cases in (of_done, of_left)
+        )
+        if own and others - own:
+            words.append(f"{' or '.join(map(str, sorted(own)))}{unit if own != {1} else ' spatial axis'}")
     lacks = _wants(of_left) - _wants(of_done)
     has_indices = any(each.variant.startswith("indices") and each.case in done for each in executions if each.digests)
     lacks |= set() if has_indices or not of_done else {"Indices"}
@@ -64,7 +64,9 @@ def _wants(cases: Iterable[Case]) -> set[str]:
     """What valid cases ask for, beside dtypes and numbers of axes."""
     found = set()
     for case in cases:
-        if isinstance(case.resolved, Pooling):
+        if not isinstance(case.resolved, Pooling):
+            found.add("refusals")
+        else:
             axes = case.resolved.geometry
             found |= {"strides"} if any(axis.stride > 1 for axis in axes) else set()
             found |= {"dilations"} if any(axis.dilation > 1 for axis in axes) else set()

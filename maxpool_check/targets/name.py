@@ -46,7 +46,7 @@ _HARMLESS = {
 """The options of releases of which none names a file, or a library to load; a provider may take others that do."""
 
 
-KERNEL_OPTIONS = ("wants", "dtypes", "spatial", "indices", "specs", "device")
+KERNEL_OPTIONS = ("wants", "dtypes", "spatial", "indices", "specs", "refuses", "device")
 """What the name of a ``python:`` target may say of its function; the module has the same names in capitals."""
 
 

@@ -116,6 +116,9 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> Job:
     )  # fmt: skip
     if described.speaks == "torch" and not target.name.is_released and isinstance(case.resolved, Pooling):
         require_of_torch(case.resolved.geometry, graph.shape)
+    require(
+        target.refuses or isinstance(case.resolved, Pooling), "it refuses nothing, and its document excludes the graph"
+    )
     excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):

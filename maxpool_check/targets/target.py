@@ -36,7 +36,8 @@ class TargetProfile:
     """A target, as its program describes it.
 
     ``dtypes`` and ``spatial``, numbers of spatial axes, are all that it accepts; None: anything. ``settings`` are the
-    variations that its program supports. ``takes_spec``: it is a Python function with a keyword ``spec``.
+    variations that its program supports. ``takes_spec``: it is a Python function with a keyword ``spec``. ``refuses``: it
+    looks for mistakes in attributes.
     """
 
     name: TargetName
@@ -45,6 +46,7 @@ class TargetProfile:
     spatial: tuple[int, ...] | None = None
     settings: tuple[str, ...] = ()
     takes_spec: bool = False
+    refuses: bool = True
 
     @property
     def takes_files(self) -> bool:
@@ -254,7 +256,13 @@ class Target:
         )
         dtypes, spatial = (None if message.get(key) is None else tuple(message[key]) for key in ("dtypes", "spatial"))
         return TargetProfile(
-            self.name, description, dtypes, spatial, settings, takes_spec=bool(message.get("takes_spec"))
+            self.name,
+            description,
+            dtypes,
+            spatial,
+            settings,
+            takes_spec=bool(message.get("takes_spec")),
+            refuses=message.get("refuses", True),
         )
 
     def _specs(self, wants: str, declared: Any) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """A Python function says what it has and wants: in its module, or in the name of the target."""
 
+import shlex
+
 import pytest
 
 from tests.conftest import CASES, command
@@ -62,7 +64,7 @@ def test_what_a_function_does_not_implement_is_counted_and_no_fault(kernel):
     assert list(part["left"]) == ["no dilations"]
     text = " ".join(command("run", "corpus:onnx", "-t", kernel(code)).out.split())
     assert (
-        f"Part: without dilations: {part['cases']} of {part['of']} cases; not: no dilations ({part['left']['no dilations']} cases)"
+        f"Part: without dilations: {part['cases']} of {part['of']} cases; not: no dilations ({part['left']['no dilations']} case"
         in text
     )
     # A refusal of what is valid is a fault.
@@ -206,3 +208,81 @@ def test_a_function_of_torch_is_held_to_what_torch_does(torch_kernel, name, case
     done = run("corpus:edge", "-t", torch_kernel(name), "-k", case)
     assert done.code == 1
     assert done.json["faults"][0]["status"] == "new"
+
+
+RAISES = """
+def g(values, place):
+    return values[place]
+
+
+def f(X, attributes):
+    if attributes["strides"][-1] == 2:
+        return g([], 0)
+    if attributes["strides"][-1] == 3:
+        raise KeyError("windows")
+    return right(X, attributes)
+"""
+
+
+def test_an_exception_is_told_with_its_line_a_case_and_the_command_that_shows_it_again(kernel, tmp_path):
+    target = kernel(RAISES)
+    lines = (tmp_path / "k.py").read_text().splitlines()
+    document = run("corpus:onnx", "-t", target).check(3).json
+    by_type = {error["message"].partition(":")[0]: error for error in document["errors"]}
+    place = f"at k.py:{lines.index('    return values[place]') + 1}: return values[place]"
+    assert by_type["IndexError"]["message"] == f"IndexError: list index out of range, {place}"
+    assert by_type["KeyError"]["message"].endswith('raise KeyError("windows")')
+    assert document["message"].endswith("executions failed")
+    for error in by_type.values():
+        words = shlex.split(error["command"])
+        assert (words[2], words[4]) == (error["case"], target)
+        assert error["message"] in command(*words[1:]).out
+    text = command("run", "corpus:onnx", "-t", target).out
+    assert all(f"\n{error['command']}\n" in text for error in by_type.values())
+    assert text.splitlines()[-1] == f"Next: {max(by_type.values(), key=lambda error: error['executions'])['command']}"
+
+
+def test_an_exception_while_the_module_is_read_has_its_line(kernel, tmp_path):
+    done = command("run", "corpus:onnx", "-t", kernel("TABLE = {}['key']\n" + F)).check(3)
+    number = (tmp_path / "k.py").read_text().splitlines().index("TABLE = {}['key']") + 1
+    assert f"KeyError: 'key', at k.py:{number}: TABLE = {{}}['key']" in " ".join((done.out + done.err).split())
+
+
+def test_a_run_stops_at_its_first_fault(kernel, tmp_path):
+    wrong = kernel(
+        "def f(X, attributes):\n    Y, Indices = right(X, attributes)\n    return Y + (X.ndim == 3), Indices\n"
+    )
+    document = run("corpus:onnx", "-x", "-t", wrong).check(1).json
+    assert (document["complete"], len(document["faults"])) == (False, 1)
+    whole = command("run", "corpus:onnx", "-t", wrong, "--report", "json").json
+    assert document["summary"]["executions"] < whole["summary"]["executions"]
+    record = tmp_path / "r.jsonl"
+    text = " ".join(command("run", "corpus:onnx", "-x", "-t", wrong, "-o", record).check(1).out.split())
+    assert f" of {whole['summary']['cases']} in " in text
+    assert "until the first that shows a fault" in text
+    # The record says it, too, and what is made of it.
+    assert " ".join(command("report", record).out.split()).count("until the first that shows a fault") == 1
+    assert run("corpus:onnx", "-x", "-t", kernel(F)).check(0).json["complete"]
+    assert (
+        run("corpus:onnx", "-x", "-t", kernel(F.replace("return", "return 1 / 0 or"))).check(3).json["summary"]["error"]
+        <= 2
+    )
+
+
+def test_a_function_that_refuses_nothing_is_not_asked_to(kernel):
+    careless = "def f(X, attributes):\n    return right(X, {**attributes, 'strides': [max(1, each) for each in attributes['strides']]})\n"
+    assert run("corpus:kit", "-t", kernel(careless)).code in (1, 3)
+    document = run("corpus:kit", "-t", kernel("REFUSES = False\n" + careless)).check(0).json
+    assert document["tested"][0]["part"] == "without refusals"
+    assert (
+        run("corpus:kit", "-t", kernel(careless, "?refuses=no")).check(0).json["tested"][0]["part"]
+        == "without refusals"
+    )
+
+
+def test_a_kit_says_for_a_program_which_wrong_kernels_it_would_have_noticed(kernel):
+    (kit,) = run("corpus:kit", "-t", kernel("DTYPES = ['int8']" + F)).check(0).json["kits"]
+    names = [*kit["noticed"], *kit["by_refusals"], *kit["not_noticed"]]
+    assert len(names) == len({*names}) > 150
+    assert {"seeds:zero", "padding:zero"} <= {*names}
+    assert run("corpus:onnx", "-t", kernel(F)).json["kits"] == []

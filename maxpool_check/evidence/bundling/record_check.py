@@ -172,6 +172,7 @@ class _RecordCheck:
             (),
             known,
             strict=settings.strict,
+            stops=settings.stops,
             variants=frozenset(map(variant_named, settings.variants)),
             tracebacks=True,
             versions={each.id: versions.summary(each) for each in known if versions.showing(each)},

@@ -70,7 +70,7 @@ def main() -> None:
         if refuses and isinstance(error, ValueError):
             send({"type": "failed", "message": str(error), "refused": True})
         else:
-            send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
+            send({"type": "failed", "message": _told(error)})
         return
     # What every adapter says of itself, unless it says otherwise.
     common = {"provider": "CPU", "providers": ["CPU"], "session_options": {}}
@@ -92,8 +92,13 @@ def main() -> None:
             if outcome["type"] == "result":
                 outcome["outputs"] = {name: encode(value, following) for name, value in outcome["outputs"].items()}
         except Exception as error:
-            outcome, following = {"type": "failed", "message": f"{type(error).__name__}: {error}"}, None
+            outcome, following = {"type": "failed", "message": _told(error)}, None
         send({"id": request["id"], **outcome}, following or ())
+
+
+def _told(error: Exception) -> str:
+    """An exception, and its ``place`` in the files of the user if an adapter has found it."""
+    return f"{type(error).__name__}: {error}{getattr(error, 'place', '')}"
 
 
 def _bytes(data: str | int, requests: IO[bytes]) -> bytes:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib.util
 import inspect
 import os
 import sys
+import traceback
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -32,12 +34,13 @@ class Runtime:
     """A function that returns Y or (Y, Indices) of what its module wants: arrays of numpy, or of a framework.
 
     ``options["kernel"]`` has what the function may declare by a name in capitals in its module: the keys ``wants``, ``dtypes``,
-    ``spatial``, ``indices`` and ``specs`` of ``ready``, and ``device``. A text there, from the name of the target, comes first.
+    ``spatial``, ``indices``, ``specs`` and ``refuses`` of ``ready``, and ``device``. A text there, from the name of the target, comes first.
     ``options["languages"]`` are what it may want. ``takes`` are the parameters that are passed by name.
     """
 
     wants = "numpy"
     takes: tuple[str, ...] = ()
+    folder = Path("/nowhere")
     from_numpy: Callable[[Any, str], Any] = staticmethod(lambda X, _dtype: X)
     """The array that the function takes of X and the name of its dtype, which numpy may lack."""
     to_numpy: Callable[[Any], Any] = staticmethod(lambda output: output)
@@ -51,8 +54,10 @@ class Runtime:
         if specification is None or specification.loader is None or not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
         module = importlib.util.module_from_spec(specification)
+        self.folder = path.parent
         try:
-            specification.loader.exec_module(module)
+            with self.placed():
+                specification.loader.exec_module(module)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(f"{error}; {_ELSEWHERE}") from error
         self.function = _function(module, name, path)
@@ -70,6 +75,23 @@ class Runtime:
         elif self.wants == "jax":
             self._use_jax(device)
         self.description.update(declared)
+
+    @contextlib.contextmanager
+    def placed(self) -> Iterator[None]:
+        """An exception gets its ``place``: the innermost line of the user's own files, and what stands there."""
+        try:
+            yield
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [
+                frame
+                for frame in frames
+                if self.folder in Path(frame.filename).parents and "site-packages" not in frame.filename
+            ]
+            if own:
+                name = Path(own[-1].filename).relative_to(self.folder)
+                error.place = f", at {name}:{own[-1].lineno}: {own[-1].line}"  # type: ignore[attr-defined]
+            raise
 
     def _use_torch(self, device: str) -> None:
         """Raises ``ImportError`` without torch, ``ValueError`` if it has no such device."""
@@ -92,7 +114,8 @@ class Runtime:
         """Call the function. Some exceptions are its refusals; any other is a mistake in its code, and raised."""
         guarded = _Guarded(inputs["X"])
         try:
-            result = self.call(self.from_numpy(guarded.X, request["inputs"]["X"]["dtype"]), request)
+            with self.placed():
+                result = self.call(self.from_numpy(guarded.X, request["inputs"]["X"]["dtype"]), request)
         except NotImplementedError as error:
             return unable(str(error) or "NotImplementedError")
         except (ValueError, MemoryError) as error:
@@ -145,8 +168,9 @@ def _declared(module: Any, given: dict[str, str | None]) -> dict[str, Any]:
     """What a module declares by names in capitals, or the name of the target in its place."""
     declared = {key: getattr(module, key.upper()) for key in given if hasattr(module, key.upper())}
     declared.update({key: value for key, value in given.items() if value is not None})
-    if declared.get("indices") == "none":
-        declared["indices"] = None
+    for key, word, value in (("indices", "none", None), ("refuses", "no", False), ("refuses", "yes", True)):
+        if declared.get(key) == word:
+            declared[key] = value
     for key in _LISTS:
         if key in declared:
             value = declared[key]
