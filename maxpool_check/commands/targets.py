@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 """Complete kernels behind the protocol."""
 
-_FILES = {"c": "maxpool.c", "python": "maxpool.py"}
+_FILES = {
+    "c": "maxpool.c",
+    "rust": "maxpool.rs",
+    "python": "maxpool.py",
+    "ctypes": "ctypes_kernel.py",
+    "numba": "numba_kernel.py",
+    "torch": "torch_kernel.py",
+    "triton": "triton_kernel.py",
+}
+"""Programs behind the protocol, then files with a function for a ``python:`` target."""
 
 
 def _words() -> "Mapping[str, Any]":
@@ -198,12 +207,14 @@ def cache(clear: bool) -> int:
 @command.command("example", short_help="Print a complete kernel, to begin with.")
 @click.argument("language", type=click.Choice(list(_FILES)), default="c")
 def example(language: str) -> int:
-    """Print a complete kernel behind the protocol in C or Python, to begin with.
+    """Print a complete kernel, to begin with; its first lines say how to run it.
+
+    c, rust and python are programs behind the protocol. The others are Python files with a function.
 
     \b
     Examples:
       maxpool-check targets example c > maxpool.c
-      maxpool-check targets example python > maxpool.py
+      maxpool-check targets example triton > kernel.py
     """
     click.echo((EXAMPLES / _FILES[language]).read_text(encoding="utf-8"), nl=False)
     return 0
