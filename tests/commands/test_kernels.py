@@ -126,7 +126,7 @@ def test_the_targets_that_there_are(cli):
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [
-        (f"python:{KERNELS}:refuses_everything", 3, "does not execute a plain case: not-expressible: not today"),
+        (f"python:{KERNELS}:refuses_everything", 3, "does not execute a plain case: refuses: ValueError: not"),
         ("command:/nowhere/none", 3, "cannot be run: No such file"),
         (misbehaving("dies"), 1, "exited with status 9"),
     ],

@@ -332,7 +332,7 @@ STEPS = {
 }
 """Wrong steps of the scan, by the argument that they are, or functions that return them of what ``kernels.yaml`` gives them."""
 
-_REFUSALS = {"invalid": ValueError, "unsupported": NotImplementedError}
+_REFUSALS = {"invalid": ValueError, "unsupported": ValueError}
 _TENSORS_OF = {"Y": (0,), "Indices": (1,), "both": (0, 1)}
 _TABLES = {"when": CONDITIONS, "attributes": ATTRIBUTES, "values": ATTRIBUTES, "X": TENSORS}
 _TABLES |= dict.fromkeys(_TENSORS_OF, TENSORS)
