@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -336,6 +336,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
+@example("*\n\\")
 def test_any_text_is_read_back_as_it_is(text):
     parser, shown = MarkdownIt("commonmark").enable(["table", "strikethrough"]), inert.line(" ".join(text.split("\n")))
     check(inert.block(text), text)

@@ -7,7 +7,7 @@ from maxpool_check import inert
 
 _SYNTAX = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|`|(?<=\])[(\[:]|\*(?=\S)|(?<![^\W_])_|~(?=~)"
-    r"|^\s*(?:[#>~]|[-+](?=[\s-]|$)|\d+[.)](?=\s|$))"
+    r"|^\s*(?:[#>~]|[-+*](?=[\s-]|$)|\d+[.)](?=\s|$))"
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LINK = re.compile(r"https?://[^\s<>`\\]+")
