@@ -7,6 +7,7 @@
 # make check            lint, types, and a case for each clause of the documents
 # make format           format the code
 # make prove            compare the evaluator with the definition wherever everything is small; writes evidence/proof.json
+# make public_checks    measure what public tests of MaxPool notice of our wrong kernels; writes reports/public-checks.md
 # make bench            measure how fast the tool is, compared with what it stands on; writes reports/benchmark.md
 # make generated        write cases/generated/
 # make reports          write reports/ from real runs, those that tests/reports.yaml lists; NAMES="jax-0.10.2 pages": these alone
@@ -23,7 +24,7 @@ TESTS_BIN := .venv-tests/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all slow-tests test-time prove bench check style types corpus format generated reports site picture constraints clean
+.PHONY: help run test test-slow test-all slow-tests test-time prove bench public_checks check style types corpus format generated reports site picture constraints clean
 
 # The head of this file.
 help:
@@ -46,7 +47,7 @@ test-all: test test-slow
 slow-tests test-time: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m pytest -p tests.processor_time $(if $(filter slow-tests,$@),--write-slow tests/slow.txt) -m "not runtimes and not long" -n auto --dist worksteal
 
-bench generated picture: $(TESTS_BIN)/.installed
+bench public_checks generated picture: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/python -m tests.$(subst generated,generating,$@)
 
 # Some minutes on two cores.
