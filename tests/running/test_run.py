@@ -77,7 +77,7 @@ WRONG = {
     "hangs": both("times-out", "timeout", cases="one-column"),
     "y_alone": indices("not-expressible", cases=f"{VALID} empty"),
     "talks": {},
-    "changes_its_input": {},
+    "changes_its_input": both("error", cases=f"{VALID} empty"),
     "forgets_its_shape": indices("diverges", "dtype", "shape", cases=f"{VALID} empty")
                          | {(case, "y-only"): ("diverges", "shape") for case in (*VALID.split(), "empty")},
     # It cannot be started: the others are executed all the same.
