@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from maxpool_check.judging.cells import index_kinds, interpretations_of, mixed_nan, tie_kinds, value_kinds
-from maxpool_check.judging.hypotheses import NUMBERING, causes_of
+from maxpool_check.judging.hypotheses import NUMBERING, causes_of, is_kind
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import is_truncated_division
@@ -137,7 +137,7 @@ def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Compari
         mixed = _wrong_outputs("Y", {DivergenceKind.Y_NAN_MIXED: mixed_nan(oracle, Y)})
         return Comparison(oracle, (), tuple(information), interpretations, mixed=tuple(mixed))
     causes = causes_of(oracle, {**outputs, "Y": Y})
-    if any(cause.output is None for cause in causes):
+    if any(cause.output is None for cause in causes if is_kind(cause)):
         # Outputs for other windows, or another X, say nothing about open points.
         interpretations = {}
     wrong = _wrong_outputs("Y", value_kinds(oracle, Y, wrong_Y))
@@ -153,8 +153,9 @@ def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Compari
 
 
 def _mistakes(causes: Sequence[Cause], names: Iterable[str]) -> dict[str, DivergenceKind]:
-    """By output, the mistake that explains it, if there is only one."""
-    by_output = {name: [cause.kind for cause in causes if cause.output in (None, name)] for name in names}
+    """By output, the mistake that explains it, if there is only one that can be a kind."""
+    kinds = list(filter(is_kind, causes))
+    by_output = {name: [cause.kind for cause in kinds if cause.output in (None, name)] for name in names}
     return {name: DivergenceKind(kinds[0]) for name, kinds in by_output.items() if len(kinds) == 1}
 
 
@@ -171,7 +172,7 @@ def _compare_whole(
         truncated = (replace(output, kind=DivergenceKind.TRUNCATED_DIVISION) for output in wrong)
         return Comparison(oracle, tuple(truncated), causes=tuple(causes))
     # A shape without a cell that proves it is too little.
-    mistakes = _mistakes([cause for cause in causes if cause.cells], names)
+    mistakes = _mistakes(causes, names)
     return Comparison(oracle, tuple(wrong), causes=tuple(causes), mistakes=mistakes)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +11,8 @@ import msgspec
 from maxpool_check.judging.defects import OUTPUTS, Severity, worst, wrong_cells
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup, hypothesis, sentence
 from maxpool_check.judging.naming import named_causes
-from maxpool_check.judging.wrong_cells import ZERO
-from maxpool_check.results.details import Cause, Cell
+from maxpool_check.judging.wrong_cells import PADDING, ZERO
+from maxpool_check.results.details import Cell
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Status, Verdict
 
 _NOTICES: Mapping[str, str] = {
@@ -22,6 +22,8 @@ _NOTICES: Mapping[str, str] = {
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind.value for kind in DivergenceKind if kind.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
+
+_NUMBERING = frozenset(kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.ALL_INDICES)
 
 _VAGUE = frozenset({DivergenceKind.REWRITTEN_WRONGLY.value, DivergenceKind.ACCEPTS_INVALID.value})
 """The kinds that say what follows from a mistake, and nothing of the mistake."""
@@ -38,12 +40,18 @@ _FEW = 4
 _Groups = dict[frozenset[str], list[Execution]]
 """Executions by their kinds."""
 
+_WITH_SAME = {
+    DivergenceKind.SAME_UPPER_LOWER_EXCHANGED.value: DivergenceKind.PADS_BEGIN_END_EXCHANGED.value,
+    DivergenceKind.AUTO_PAD_IGNORED.value: DivergenceKind.PADS_IGNORED.value,
+}
+"""What a mistake is in the padding of ``SAME_*``, and what it is in explicit pads: of a target that has both, it is one."""
+
 _MOST_POSSIBLE = 3
 """A sentence names so many mistakes of which one is the cause, and so many symptoms."""
 
 _CELLS = {
     output: frozenset(kind for kind, about in _DESCRIPTIONS.items() if about.group is group)
-    | {DivergenceKind.SHAPE.value}
+    | {DivergenceKind.SHAPE.value, DivergenceKind.TRUNCATED_DIVISION.value}
     for output, group in (("Y", KindGroup.Y_CELLS), ("Indices", KindGroup.INDEX_CELLS))
 }
 """The kinds of the cells and of the shape of each output."""
@@ -179,6 +187,7 @@ def faults(record: Record) -> list[Fault]:
     for target, executions in wrong.items():
         contradicted = record.footer.contradicted.get(target, {}) if record.footer else {}
         causes = named_causes(executions, contradicted)
+        confirmed = {cause.kind for each in causes for cause in each} | _NUMBERING
         groups: dict[tuple[str, bool, bool], _Groups] = defaultdict(lambda: defaultdict(list))
         expected: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
@@ -188,7 +197,7 @@ def faults(record: Record) -> list[Fault]:
                 expected[execution.known, execution.status].append(narrowed)
                 continue
             group = groups[execution.status, execution.limit, execution.verdict is Verdict.INCONSISTENT]
-            group[_main_kinds(narrowed, named)].append(narrowed)
+            group[_main_kinds(narrowed, {cause.kind for cause in execution.causes} - confirmed)].append(narrowed)
         for (status, *_), by_kinds in groups.items():
             for kinds, alike in _by_cause(_merged(by_kinds)).items():
                 result.append(Fault(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
@@ -277,15 +286,19 @@ def _in_order(
     return tuple(sorted(executions, key=order))
 
 
-def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]:
-    """The kinds of a fault: the named cause of an output, or those of its cells if none is named, or several are."""
-    kinds = {*execution.kinds, *execution.counts}
-    # A mistake that other executions contradict is no kind of the target's.
-    kinds -= {cause.kind for cause in execution.causes} - execution.counts.keys()
+def _main_kinds(execution: Execution, coincidences: Collection[str]) -> frozenset[str]:
+    """The kinds of a fault: the named cause of an output, or those of its cells if none is named, or several are.
+
+    ``coincidences`` are mistakes that explain the execution by itself, and are named for none of the target.
+    """
+    kinds = {*execution.kinds, *execution.counts} - {*coincidences} | execution.counts.keys()
     for output in ("Y", "Indices"):
-        named = {cause.kind for cause in causes if cause.output in (None, output)}
+        named = {cause.kind for cause in execution.causes if cause.output in (None, output)}
         if len(named) == 1:
             kinds = (kinds - _CELLS[output]) | named
+            if DivergenceKind.Y_PAD_VALUE_LEAK in named:
+                # The padding has no index.
+                kinds = {*named}
     if not kinds:
         kinds = {DivergenceKind.SHAPE.value}
     # That a wrong Y depends on something is no defect of its own, nor what follows from one.
@@ -298,7 +311,8 @@ def _merged(groups: _Groups) -> _Groups:
     If there are several, the defect is most likely the one that shows in the same cases, then the most frequent one.
     """
     candidates = [kinds for kinds in groups if _ABOUT_ONE_OUTPUT.issuperset(kinds)]
-    wholes = {kinds: [other for other in candidates if kinds < other] for kinds in groups}
+    parts = {kinds for kinds, executions in groups.items() if not _is_mistake(kinds, executions)}
+    wholes = {kinds: [other for other in candidates if kinds < other and kinds in parts] for kinds in groups}
     merged: _Groups = {kinds: [] for kinds in groups if not wholes[kinds]}
     cases = {
         whole: Counter(execution.case for kinds in groups if kinds <= whole for execution in groups[kinds])
@@ -319,8 +333,9 @@ def _by_cause(groups: _Groups) -> _Groups:
     result: _Groups = defaultdict(list)
     for kinds, executions in groups.items():
         named = frozenset(kind for kind in kinds if hypothesis(kind) and kind not in _CELLS["Y"])
-        result[named if len(named) == 1 else kinds] += executions
-    mistakes = [kinds for kinds in result if len(kinds) == 1 and hypothesis(*kinds)]
+        explicit = frozenset(_WITH_SAME.get(kind, "") for kind in named)
+        result[explicit if explicit in groups else named if len(named) == 1 else kinds] += executions
+    mistakes = [kinds for kinds, executions in result.items() if _is_mistake(kinds, executions)]
     mistakes.sort(key=lambda kinds: -len(result[kinds]))
     for kinds in [each for each in result if each not in mistakes]:
         for execution in result.pop(kinds):
@@ -328,15 +343,33 @@ def _by_cause(groups: _Groups) -> _Groups:
     return result
 
 
+def _is_mistake(kinds: frozenset[str], executions: Sequence[Execution]) -> bool:
+    """Whether the kind of a group is a mistake in the whole output; a value in the padding is also a kind of single cells."""
+    if len(kinds) != 1 or not hypothesis(*kinds):
+        return False
+    named = {cause.kind for execution in executions for cause in execution.causes}
+    return kinds.isdisjoint(_CELLS["Y"]) or not kinds.isdisjoint(named)
+
+
 def _explains_all(mistake: frozenset[str], execution: Execution) -> bool:
     """Whether every wrong cell of an execution is what a mistake in the whole result gives."""
     outputs = {cause.output for cause in execution.causes if cause.kind in mistake and cause.cells}
-    starts_at_zero = DivergenceKind.SCAN_STARTS_AT_ZERO.value in mistake
     cells = wrong_cells(execution)
     return bool(cells) and all(
-        None in outputs or OUTPUTS.get(kind, "") in outputs or (starts_at_zero and ZERO in held.split())
-        for kind, held in cells
+        None in outputs or OUTPUTS.get(kind, "") in outputs or _follows(mistake, kind, held) for kind, held in cells
     )
+
+
+def _follows(mistake: frozenset[str], kind: str, held: str) -> bool:
+    """Whether a wrong cell of a kind, whose window holds this, follows from a mistake that does not explain it by itself."""
+    match DivergenceKind(next(iter(mistake))):
+        case DivergenceKind.SCAN_STARTS_AT_ZERO:
+            return ZERO in held.split()
+        case DivergenceKind.SCAN_STARTS_TOO_HIGH:
+            return kind == DivergenceKind.INDICES_SENTINEL
+        case DivergenceKind.Y_PAD_VALUE_LEAK:
+            return PADDING in held.split()
+    return False
 
 
 def by_size(execution: Execution) -> tuple[bool, int, str]:

@@ -19,7 +19,7 @@ from maxpool_check.judging.cells import changes
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import OF_SAME, empty_sizes, wrong_geometries
-from maxpool_check.reference.dtypes import is_float, lowest
+from maxpool_check.reference.dtypes import is_float, lowest, same
 from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
 from maxpool_check.reference.policies import Tie
@@ -38,6 +38,7 @@ _OF_VALUES = frozenset(
         DivergenceKind.COMPARED_AS_BITS,
         DivergenceKind.SIGNED_UNSIGNED_EXCHANGED,
         DivergenceKind.FIRST_BATCH_REPEATED,
+        DivergenceKind.READ_IN_OTHER_LAYOUT,
         DivergenceKind.SCAN_STARTS_AT_ZERO,
     }
 )
@@ -54,7 +55,7 @@ class _Mistake:
     """A mistake and what it makes of a case: the oracle for other windows, or for another X.
 
     ``values`` are what is compared of Y. ``offset`` is added to Indices before they are compared. ``without_effect``: X is
-    as it should be. ``in_y_alone``: it may show in Y, and not in Indices.
+    as it should be. ``in_y_alone``: it may show in Y, and not in Indices. ``across_planes``: a plane of Y is made of several of X.
     """
 
     kind: DivergenceKind
@@ -63,6 +64,7 @@ class _Mistake:
     offset: np.ndarray | int = 0
     without_effect: bool = False
     in_y_alone: bool = True
+    across_planes: bool = False
 
     def explains_y(self, Y: np.ndarray, *, signs: bool = True) -> bool:
         """Whether every Y is what the mistake makes of it; without ``signs``, zeros of either sign are equal."""
@@ -70,7 +72,7 @@ class _Mistake:
             return False
         try:
             # The first plane refutes most mistakes, and takes a fraction of the time. A function may differ by channel.
-            if math.prod(Y.shape[:2]) > 1 and self.oracle.pooling.activation is None:
+            if math.prod(Y.shape[:2]) > 1 and self.oracle.pooling.activation is None and not self.across_planes:
                 X = self.oracle.pooling.layout.from_core(self.oracle.core[:1, :1])
                 plane = replace(self, oracle=Oracle(X, self.oracle.pooling))
                 if not plane.explains_y(Y[:1, :1], signs=signs):
@@ -101,22 +103,37 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
     right_indices = np.ones(shape, bool) if numbers is None else oracle.match_indices(numbers, Y).right
     right = acceptable & right_indices
     if acceptable.all():
-        geometries = _geometry_mistakes(oracle)
-        return numbering_causes(oracle, numbers) or _fitting(Y, numbers, geometries, right, indices_alone=True)
+        layouts = (replace(each, in_y_alone=False) for each in _layout_mistakes(oracle))
+        others = itertools.chain(_geometry_mistakes(oracle), layouts)
+        numberings = numbering_causes(oracle, numbers)
+        surely = any(cause.cells for cause in numberings)
+        return numberings if surely else numberings + _fitting(Y, numbers, others, right, indices_alone=True)
     # Zeros of the wrong sign are equal, whichever cells they come from: they prove nothing but a change of X.
     zeros = (Y == 0) & (oracle.pooled.Y == 0)
-    mistakes = itertools.chain(_geometry_mistakes(oracle), _value_mistakes(oracle))
     if zeros[~acceptable].all():
         values = _value_mistakes(oracle)
-        mistakes = itertools.chain(each for each in values if each.kind is not DivergenceKind.COMPARED_AS_BITS)
-    causes = _fitting(Y, numbers, mistakes, right)
+        causes = _fitting(
+            Y, numbers, (each for each in values if each.kind is not DivergenceKind.COMPARED_AS_BITS), right
+        )
+        weak = _fitting(Y, numbers, _geometry_mistakes(oracle), right)
+        weak += _of_constants(oracle, Y, acceptable, right_indices)
+        causes += [Cause(kind=cause.kind, output=cause.output, cells=0) for cause in weak]
+    else:
+        causes = _fitting(Y, numbers, itertools.chain(_geometry_mistakes(oracle), _value_mistakes(oracle)), right)
+        causes += _of_constants(oracle, Y, acceptable, right_indices)
     with suppress(Inexact):
         if any(_padded(oracle, value).acceptable(Y).all() for value in _constants(oracle, Y)):
+            causes = [cause for cause in causes if cause.kind != DivergenceKind.Y_PAD_VALUE_LEAK]
             causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
     # Beside a wrong Y without an explanation, an index says nothing about the numbering.
-    if all(cause.output == "Y" for cause in causes) and (acceptable | right_indices).all():
+    if all(cause.output == "Y" for cause in causes if is_kind(cause)) and (acceptable | right_indices).all():
         causes += numbering_causes(oracle, numbers)
     return causes
+
+
+def is_kind(cause: Cause) -> bool:
+    """Whether the cause can be the kind of an execution: it is proved by cells, and named as more than a cause."""
+    return bool(cause.cells) and not DESCRIPTIONS[DivergenceKind(cause.kind)].cause_only
 
 
 def _shape(oracle: Oracle) -> tuple[int, ...]:
@@ -176,15 +193,19 @@ def _fitting(
             causes.setdefault(kind, Cause(kind=kind, output=None, cells=0))
             continue
         if right is not None and (empty & ~right).sum() > (~empty & ~right).sum():
+            # Windows that are all empty give what the scan starts from.
+            if not empty.all() or same(Y, np.full_like(Y, Y.flat[0])).all():
+                causes.setdefault(kind, Cause(kind=kind, output=None, cells=0))
             continue
         of_y = Cause(kind=kind, output="Y", cells=Y.size)
         if numbers is None or other.match_indices(numbers + mistake.offset, mistake.values(Y)).right.all():
             causes[kind] = Cause(kind=kind, output=None, cells=Y.size)
         elif mistake.in_y_alone:
             causes[kind] = of_y
-        elif not with_numbering and (numbering := numbering_causes(other, numbers)):
-            with_numbering = [of_y, *numbering]
-    return list(causes.values()) or with_numbering
+        elif not with_numbering and is_kind(of_y):
+            numbering = [cause for cause in numbering_causes(other, numbers) if cause.cells]
+            with_numbering = [of_y, *numbering] if numbering else []
+    return [*causes.values(), *([] if any(map(is_kind, causes.values())) else with_numbering)]
 
 
 def _geometry_mistakes(oracle: Oracle, of_kind: DivergenceKind | None = None) -> Iterator[_Mistake]:
@@ -229,6 +250,62 @@ def _value_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     if pooling.activation is None and (core < 0).any():
         from_zero = replace(pooling, activation=Activation(Function.RELU))
         yield _Mistake(kinds.SCAN_STARTS_AT_ZERO, Oracle(oracle.X, from_zero))
+    yield from _layout_mistakes(oracle)
+
+
+def _layout_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
+    """X that is read in the other layout, Y that is written in it, or both."""
+    core, pooling = oracle.core, replace(oracle.pooling, alternatives=())
+    if core.shape[1] == 1 or math.prod(core.shape[2:]) == 1:
+        return
+    own, other = _as_channels_last, _as_channels_first
+    if pooling.layout is not Layout.CHANNELS_FIRST:
+        own, other = other, own
+    for X, values in ((own(core), np.asarray), (own(core), own), (core, own), (other(core), np.asarray)):
+        read = Oracle(pooling.layout.from_core(X), pooling)
+        yield _Mistake(DivergenceKind.READ_IN_OTHER_LAYOUT, read, values, across_planes=True)
+
+
+def _as_channels_last(core: np.ndarray) -> np.ndarray:
+    """The cells in memory of N x C x D1 x ... x Dn, read as N x D1 x ... x Dn x C; in the first of these forms."""
+    return np.moveaxis(core.reshape(core.shape[0], *core.shape[2:], core.shape[1]), -1, 1)
+
+
+def _as_channels_first(core: np.ndarray) -> np.ndarray:
+    """The cells in memory of N x D1 x ... x Dn x C, read as N x C x D1 x ... x Dn."""
+    return np.moveaxis(core, 1, -1).reshape(core.shape)
+
+
+def _of_constants(oracle: Oracle, Y: np.ndarray, acceptable: np.ndarray, right_indices: np.ndarray) -> list[Cause]:
+    """Mistakes that put a constant into some cells of Y: a start of the scan above the lowest value, and a tail that is not written."""
+    wrong = ~acceptable
+    constant = Y[wrong][0]
+    if not same(Y[wrong], np.full_like(Y[wrong], constant)).all():
+        return []
+    causes: list[Cause] = []
+    with_indices = None if (acceptable <= right_indices).all() else "Y"
+    below = oracle.pooled.Y < constant
+    # 0 and the lowest value have kinds of their own. A NaN that is dropped leaves the start; alone, it may be treated in another way.
+    if (
+        constant not in (0, lowest(Y.dtype))
+        and (below | np.isnan(oracle.pooled.Y))[wrong].all()
+        and not (Y < constant).any()
+    ):
+        cells = Y.size if below[wrong].any() else 0
+        causes.append(Cause(kind=DivergenceKind.SCAN_STARTS_TOO_HIGH, output=with_indices, cells=cells))
+        with suppress(Inexact):
+            only_padded = (oracle.reaches_padding | acceptable).all() and _can_be_padded(oracle)
+            if only_padded and _padded(oracle, constant).acceptable(Y).all():
+                causes.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=0))
+    held = same(Y, np.full_like(Y, constant))
+    for size in {math.prod(Y.shape[axis:]) for axis in (0, 1, 2, -1)}:
+        begin = wrong.reshape(-1, size).any(0).argmax()
+        if held.reshape(-1, size)[:, begin:].all():
+            # Of one constant alone, anything may be the reason.
+            cells = Y.size if begin else 0
+            causes.append(Cause(kind=DivergenceKind.TAIL_NOT_WRITTEN, output=with_indices, cells=cells))
+            break
+    return causes
 
 
 def _as_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -237,10 +314,7 @@ def _as_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _constants(oracle: Oracle, Y: np.ndarray) -> list[np.generic]:
     """Possible values of the padding: 0, or a value that X does not hold."""
-    if not oracle.reaches_padding.any() or oracle.pooling.activation is not None:
-        return []
-    sizes = (axis.size + sum(_pads(axis)) for axis in oracle.pooling.geometry)
-    if math.prod((*oracle.core.shape[:2], *sizes)) > _MOST_PADDED:
+    if not oracle.reaches_padding.any() or not _can_be_padded(oracle):
         return []
     wrong = ~oracle.acceptable(Y)
     if not (Y[wrong] > oracle.pooled.Y[wrong]).all() or (Y[wrong] == lowest(Y.dtype)).any():
@@ -249,6 +323,12 @@ def _constants(oracle: Oracle, Y: np.ndarray) -> list[np.generic]:
     foreign = [value for value in np.unique(Y[wrong]) if not (oracle.core == value).any()]
     # A single cell does not show that its value is a constant.
     return [Y.dtype.type(0), *(foreign if len(foreign) == 1 and wrong.sum() > 1 else [])]
+
+
+def _can_be_padded(oracle: Oracle) -> bool:
+    """Whether X with cells in place of the padding can be computed: nothing is made of them, and they are not too many."""
+    sizes = (axis.size + sum(_pads(axis)) for axis in oracle.pooling.geometry)
+    return oracle.pooling.activation is None and math.prod((*oracle.core.shape[:2], *sizes)) <= _MOST_PADDED
 
 
 def _pads(axis: Axis) -> tuple[int, int]:
@@ -274,11 +354,12 @@ def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
         return []
     match = oracle.match_indices(numbers, None)
     wrong = ~match.right
-    if not wrong.any() or (wrong.sum() == 1 and match.inside[wrong].all()):
-        # A single wrong cell in the window says nothing about the numbering.
+    if not wrong.any():
         return []
+    # A single wrong cell in the window says nothing about the numbering.
+    cells = 0 if wrong.sum() == 1 and match.inside[wrong].all() else numbers.size
     kinds = _fitting_numberings(oracle, numbers, several=wrong.sum() > 1)
-    return [Cause(kind=kind, output="Indices", cells=numbers.size) for kind, fits in kinds.items() if fits]
+    return [Cause(kind=kind, output="Indices", cells=cells) for kind, fits in kinds.items() if fits]
 
 
 def _fitting_numberings(oracle: Oracle, numbers: np.ndarray, *, several: bool) -> dict[DivergenceKind, bool]:

@@ -8,6 +8,7 @@ import numpy as np
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.hypotheses import is_kind
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import (
@@ -187,9 +188,8 @@ def _with_rewrites(
     if unoptimized is not None and not (converts and set(kinds) <= _AT_EVERY_LEVEL):
         return judgement
     # A mistake in MaxPool itself may explain the outputs as well.
-    causes += judgement.causes
-    is_named = len(causes) == 1 and bool(kinds)
-    return replace(judgement, kinds=kinds if is_named else judgement.kinds, causes=tuple(causes))
+    is_named = len(kinds) == 1 and not any(map(is_kind, judgement.causes))
+    return replace(judgement, kinds=kinds if is_named else judgement.kinds, causes=(*causes, *judgement.causes))
 
 
 def _judged(function: Callable[..., Judgement], *arguments: object) -> Judgement:

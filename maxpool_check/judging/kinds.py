@@ -24,7 +24,10 @@ class KindGroup(str, Enum):
 
 
 class DivergenceKind(str, Enum):
-    """One way to be wrong; reports list kinds in this order. Every variation that has a subject has kinds named after it."""
+    """One way to be wrong; reports list kinds in this order. Every variation that has a subject has kinds named after it.
+
+    Some name a mistake only as the cause of wrong outputs, which keep the kinds of their cells.
+    """
 
     Y_LOWEST_FOR_NEG_INF = "y-lowest-for-neg-inf"
     Y_ALL_NAN_TO_LOWEST = "y-all-nan-to-lowest"
@@ -88,6 +91,21 @@ class DivergenceKind(str, Enum):
     FIRST_BATCH_REPEATED = "first-batch-repeated"
     SCAN_STARTS_AT_ZERO = "scan-starts-at-zero"
     TRUNCATED_DIVISION = "truncated-division"
+    PADS_BEGIN_ONE_MORE = "pads-begin-one-more"
+    PADS_BEGIN_ONE_LESS = "pads-begin-one-less"
+    PADS_END_ONE_MORE = "pads-end-one-more"
+    PADS_END_ONE_LESS = "pads-end-one-less"
+    PADS_ONE_MORE = "pads-one-more"
+    PADS_ONE_LESS = "pads-one-less"
+    PADS_END_AS_BEGIN = "pads-end-as-begin"
+    OUTPUT_ONE_MORE = "output-one-more"
+    OUTPUT_ONE_LESS = "output-one-less"
+    KERNEL_ONE_MORE = "kernel-one-more"
+    KERNEL_OF_AN_AXIS_ONE_SHORT = "kernel-of-an-axis-one-short"
+    BORDER_LEFT_OUT = "border-left-out"
+    READ_IN_OTHER_LAYOUT = "read-in-other-layout"
+    SCAN_STARTS_TOO_HIGH = "scan-starts-too-high"
+    TAIL_NOT_WRITTEN = "tail-not-written"
 
     PAD_FOLDED_INTO_PADS = "pad-folded-into-pads"
     TRANSPOSE_FOLDED_WRONGLY = "transpose-folded-wrongly"
@@ -132,7 +150,7 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``hypothesis`` is set if the kind is a mistake in the whole result, which the reference can compute: what the result then
     equals. ``open``: it tells neither the windows in which it occurs nor what comes out. ``one_sided``: of two choices, always
-    the same is made.
+    the same is made. ``cause_only``: it is named as a cause alone, and no execution has it as a kind.
     """
 
     group: KindGroup
@@ -141,6 +159,7 @@ class KindDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hypothesis: str | None = None
     open: bool = False
     one_sided: bool = False
+    cause_only: bool = False
 
 
 @cache

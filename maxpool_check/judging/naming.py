@@ -6,7 +6,7 @@ of a dtype say nothing about those of another.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -18,6 +18,11 @@ from maxpool_check.results.record import Execution, Verdict
 
 _ONE_SIDED = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.one_sided)
 """A target that always makes the same of two choices is right wherever it is the right one."""
+
+_CAUSE_ONLY = frozenset(kind for kind, about in DESCRIPTIONS.items() if about.cause_only)
+
+_LEAST_PART = 3
+"""A mistake that is a cause alone is named if it explains one of so many wrong executions; some can be contradicted by none."""
 
 _OF_UNKNOWN_PADS = frozenset({DivergenceKind.AUTO_PAD_IGNORED})
 """A target that ignores auto_pad may use pads beside it, which the geometry lacks."""
@@ -119,11 +124,13 @@ def named_causes(
         for execution in executions
     ]
     frequency = Counter(cause.kind for causes in possible for cause in causes)
+    coincidental = _coincidental([{cause.kind for cause in causes} for causes in possible], frequency)
     proven = {
         cause.kind
         for execution, causes in zip(executions, possible, strict=True)
         for cause in causes
         if cause.cells
+        and cause.kind not in coincidental
         and (
             not execution.counts
             or sum(execution.counts.values()) > MOST_COINCIDENCES
@@ -131,6 +138,23 @@ def named_causes(
         )
     }
     return [_most_frequent([cause for cause in causes if cause.kind in proven], frequency) for causes in possible]
+
+
+def likely(kinds: Sequence[str]) -> list[str]:
+    """Of mistakes that explain the same, those that are more than causes, if there are any."""
+    return [kind for kind in kinds if kind not in _CAUSE_ONLY] or [*kinds]
+
+
+def _coincidental(explained: Sequence[Collection[str]], frequency: Mapping[str, int]) -> set[str]:
+    """The mistakes that are causes alone, and explain too little of what no more frequent mistake explains."""
+    coincidental, left = set(), set(range(len(explained)))
+    for kind in sorted(frequency, key=lambda kind: (-frequency[kind], kind in _CAUSE_ONLY)):
+        own = {number for number in left if kind in explained[number]}
+        if kind in _CAUSE_ONLY and _LEAST_PART * len(own) < len(explained):
+            coincidental.add(kind)
+        else:
+            left -= own
+    return coincidental
 
 
 def _dtype(execution: Execution) -> str:
@@ -141,7 +165,8 @@ def _most_frequent(causes: Sequence[Cause], frequency: Mapping[str, int]) -> tup
     def best(*outputs: str | None) -> list[Cause]:
         candidates = [cause for cause in causes if cause.output in outputs]
         most = max((frequency[cause.kind] for cause in candidates), default=0)
-        return [cause for cause in candidates if frequency[cause.kind] == most]
+        kinds = likely([cause.kind for cause in candidates if frequency[cause.kind] == most])
+        return [cause for cause in candidates if cause.kind in kinds]
 
     of_y = best(None, "Y")
     return (*of_y, *([] if any(cause.output is None for cause in of_y) else best("Indices")))

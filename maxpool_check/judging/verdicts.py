@@ -7,7 +7,7 @@ import numpy as np
 
 from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import empty_sizes, is_truncated_division, wrong_geometries, wrong_shapes
 from maxpool_check.judging.wrong_cells import WrongCells
@@ -287,7 +287,7 @@ def _mistakes(oracle: Oracle, shape: tuple[int, ...]) -> list[DivergenceKind]:
         return [DivergenceKind.TRUNCATED_DIVISION]
     outputs = [(kind, tuple(axis.output for axis in axes)) for kind, axes in wrong_geometries(pooling).wrong]
     fitting = (kind for kind, sizes in [*outputs, *empty_sizes(pooling)] if sizes == layout.sizes(shape)[2:])
-    return list(dict.fromkeys(fitting))
+    return [kind for kind in dict.fromkeys(fitting) if not DESCRIPTIONS[kind].cause_only]
 
 
 def _expected(oracle: GraphOracle) -> Iterator[dict[str, _Expected]]:

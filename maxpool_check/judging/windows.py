@@ -109,6 +109,49 @@ def _mistakes(axes: Geometry, placement: Placement | None) -> _Geometries:
         kind.DILATION_PHASE_LOST,
         tuple(_FromTheBorder(*astuple(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
     )
+    yield from _off_by_one(axes, placement)
+
+
+def _off_by_one(axes: Geometry, placement: Placement | None) -> _Geometries:
+    """One more or one less of a number, or a border cell left out: on one axis or on all, with the output size that follows or not."""
+    kind, places = DivergenceKind, range(len(axes))
+    explicit = None if placement is None or placement.is_same else replace(placement, auto_pad=AutoPad.EXPLICIT)
+    for changed in {*((i,) for i in places), tuple(places)}:
+
+        def other(changed: Collection[int] = changed, **steps: int) -> Geometry:
+            return tuple(
+                replace(axis, **{name: getattr(axis, name) + step for name, step in steps.items()})
+                if i in changed
+                else axis
+                for i, axis in enumerate(axes)
+            )
+
+        for step, of_begin, of_end, of_both, of_output in (
+            (1, kind.PADS_BEGIN_ONE_MORE, kind.PADS_END_ONE_MORE, kind.PADS_ONE_MORE, kind.OUTPUT_ONE_MORE),
+            (-1, kind.PADS_BEGIN_ONE_LESS, kind.PADS_END_ONE_LESS, kind.PADS_ONE_LESS, kind.OUTPUT_ONE_LESS),
+        ):
+            if explicit is not None:
+                yield from _placed(of_begin, other(begin=step), explicit)
+                yield from _placed(of_end, other(end=step), explicit)
+                yield from _placed(of_both, other(begin=step, end=step), explicit)
+            if len(changed) < len(axes) or len(axes) == 1:
+                # On all of several axes, windows are shifted.
+                yield of_begin, other(begin=step)
+            if explicit is None or any(axes[i].begin <= 0 for i in changed):
+                # Some kernels add to pads alone that are given.
+                yield of_begin, axes
+                yield of_both, axes
+            yield of_output, other(output=step)
+        if explicit is not None:
+            yield from _placed(kind.KERNEL_ONE_MORE, other(kernel=1), explicit)
+        yield kind.KERNEL_ONE_MORE, other(kernel=1)
+        if len(changed) < len(axes) or len(axes) == 1:
+            # Of a window of no tap, anything may come.
+            short = other(kernel=-1)
+            yield kind.KERNEL_OF_AN_AXIS_ONE_SHORT, short if all(axis.kernel for axis in short) else axes
+        for border in (_WithoutFirst, _WithoutLast):
+            without = (border(*astuple(axis)) if i in changed else axis for i, axis in enumerate(axes))
+            yield kind.BORDER_LEFT_OUT, tuple(without)
 
 
 def _pad_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
@@ -118,6 +161,7 @@ def _pad_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
         pads = [*begins, *ends]
         yield from changed(kind.PADS_BEGIN_END_EXCHANGED, begin=ends, end=begins)
         yield from changed(kind.PADS_IGNORED, begin=[0] * len(axes), end=[0] * len(axes))
+        yield from changed(kind.PADS_END_AS_BEGIN, end=begins)
         yield from changed(kind.PADS_INTERLEAVED, begin=pads[::2], end=pads[1::2])
         for order in _orders(axes):
             exchanged = {name: [values[name][i] for i in order] for name in ("begin", "end")}
@@ -192,6 +236,25 @@ class _FromTheBorder(Axis):
         windows = [range(max(0, start), min(self.size, start + reach), self.dilation) for start in starts]
         first = np.array([window[0] if window else 0 for window in windows], np.int64)
         return first, np.array([len(window) for window in windows], np.int64)
+
+
+class _WithoutFirst(Axis):
+    """An axis whose first cell is never read."""
+
+    def taps(self) -> tuple[np.ndarray, np.ndarray]:
+        first, count = super().taps()
+        drops = (first == 0) & (count > 0)
+        count = count - drops
+        return np.where(count > 0, first + drops * self.dilation, 0), count
+
+
+class _WithoutLast(Axis):
+    """An axis whose last cell is never read."""
+
+    def taps(self) -> tuple[np.ndarray, np.ndarray]:
+        first, count = super().taps()
+        count = count - ((first + (count - 1) * self.dilation == self.size - 1) & (count > 0))
+        return np.where(count > 0, first, 0), count
 
 
 def is_truncated_division(geometry: Iterable[Axis], shape: tuple[int, ...]) -> bool:

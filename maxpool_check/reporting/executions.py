@@ -8,6 +8,7 @@ from functools import cached_property
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.kinds import DivergenceKind, hypothesis
+from maxpool_check.judging.naming import likely
 from maxpool_check.reporting.drawing import LEGEND, Drawing, coordinates, drawings, planes, window_text
 from maxpool_check.results.details import Cause, Cell, WrongShape
 from maxpool_check.results.record import Execution
@@ -166,8 +167,9 @@ def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list
     if counts and sum(counts.values()) <= MOST_COINCIDENCES:
         return []
     sentences = []
-    for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
-        kinds = [cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)]
+    # Of a right shape, a cause without cells says too little.
+    for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes if cause.cells or not counts):
+        kinds = likely([cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)])
         if len(kinds) <= _MOST_POSSIBLE:
             possible, subject = " or ".join(map(hypothesis, kinds)), output or "The result"
             whole = f"{subject} equals {possible} in {cells} of {cells} cells"

@@ -103,7 +103,10 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that would give exactly all outputs, or ``output``, of ``cells`` cells; without cells, their shape alone."""
+    """A mistake that would give exactly all outputs, or ``output``, of ``cells`` cells.
+
+    Without cells it gives their shape alone, or too little to prove it: a window without a cell may hold anything.
+    """
 
     kind: str
     output: str | None

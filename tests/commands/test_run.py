@@ -184,7 +184,7 @@ def test_a_fault_in_json_has_all_that_a_program_needs_to_look_at_it(cli, tmp_pat
     ).check(1)
     assert path.stat().st_size < 50_000
     faults = json.loads(path.read_text())["faults"]
-    (fault,) = [each for each in faults if each["name"] == "scan-starts-at-zero"]
+    (fault,) = [each for each in faults if each["name"] == "y-pad-value-leak"]
     assert (fault["severity"], fault["defect"], fault["cases"] > 100) == ("wrong-on-finite", None, True)
     example = fault["example"]
     X = np.array(example["input"]["values"], float).reshape(example["input"]["shape"])
