@@ -19,6 +19,7 @@ import pytest
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.windows import wrong_geometries
 from maxpool_check.reference import definition
+from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.numbering import Layout, StorageOrder
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
@@ -187,12 +188,14 @@ class Recomputed:
             if name in core and wrong[name] != counted[name]:
                 yield f"{counted[name]} wrong cells of {name} are counted, and there are {wrong[name]}"
 
-    def fits(self, cause, outputs, of_y=()):
+    def fits(self, cause, outputs, of_y=()):  # noqa: C901
         """Whether a mistake gives the outputs that it is said to give; None if it is not recomputed here."""
         core = {name: self.layout.to_core(tensor) for name, tensor in outputs.items() if name in ("Y", "Indices")}
         Y, numbers = core["Y"], core.get("Indices")
         kind, shape = cause.kind, Y.shape
         geometries = [geometry for other, geometry in wrong_geometries(self.pooling).wrong if other == kind]
+        if kind in ("border-left-out", "read-in-other-layout"):
+            geometries = []
         if kind == "dilation-phase-lost":
             # Its taps are not those of an axis.
             return None
@@ -227,6 +230,18 @@ class Recomputed:
             return any(self.is_padded_by(Y, value) for value in {0, *Y.reshape(-1).tolist()})
         if kind == "first-batch-repeated":
             return bool((Y == Y[:1]).all()) and self.is_by(Y[:1], None, [self.by(nan, self.X[:1]) for nan in nans])
+        if kind == "scan-starts-too-high":
+            return cause.cells == 0 or any((Y == np.fmax(each.Y, Y.min())).all() for each in self.readings)
+        if kind == "tail-not-written":
+            return any(is_tail(Y, each.Y, axis) for each in self.readings for axis in (0, 1, 2, -1))
+        if kind == "border-left-out":
+            # What remains of a window may be no cell.
+            made = [self.by(nan, X).Y for X in without_borders(self.X) for nan in nans]
+            return cause.cells == 0 or any((same(Y, each) | (each == nothing(each.dtype))).all() for each in made)
+        if kind == "read-in-other-layout":
+            other = [self.X, *in_other_layouts(self.X)]
+            outputs = [Y, *in_other_layouts(Y)]
+            return any(self.is_by(out, None, [self.by(nan, X) for nan in nans]) for X in other for out in outputs)
         changed = list(changes_of(self.X, kind))
         return any(self.is_by(Y, None, [self.by(nan, X) for nan in nans]) for X in changed) if changed else None
 
@@ -319,6 +334,35 @@ def changes_of(X, kind):
     if kind == "y-saturated-infinity":
         limit = ml_dtypes.finfo(X.dtype).max
         yield np.where(np.isinf(X), np.clip(X, -limit, limit), X)
+
+
+def is_tail(Y, right, axis):
+    """Whether the last cells from an axis on, and no others, hold one value in place of what is right."""
+    size = math.prod(Y.shape[axis:])
+    rows, wrong = Y.reshape(-1, size), ~same(Y, right).reshape(-1, size)
+    tail = rows[:, wrong.any(0).argmax() :]
+    return bool(same(tail, np.full_like(tail, tail[0, 0])).all())
+
+
+def nothing(dtype):
+    """The lowest value of a type."""
+    return -np.inf if is_float(dtype) else np.iinfo(dtype).min
+
+
+def without_borders(X):
+    """X whose first or last cells of some axes count for nothing."""
+    axes = range(2, X.ndim)
+    for chosen, end in itertools.product([*((axis,) for axis in axes), tuple(axes)], (0, -1)):
+        changed = X.copy()
+        for axis in chosen:
+            changed[(*[slice(None)] * axis, end)] = nothing(X.dtype)
+        yield changed
+
+
+def in_other_layouts(X):
+    """The cells in memory of channels first as channels last, and the reverse."""
+    yield np.moveaxis(X.reshape(X.shape[0], *X.shape[2:], X.shape[1]), -1, 1)
+    yield np.moveaxis(X, 1, -1).reshape(X.shape)
 
 
 @pytest.fixture(scope="module")
